@@ -344,7 +344,7 @@ def page_itself() -> None:
     command(f"site -o {shlex.quote(str(live))}")
 
 
-def generate(app: Any = None) -> None:
+def generate() -> None:
     """Write all of it."""
     shutil.rmtree(GENERATED, ignore_errors=True)
     for each in (command_line, json_outputs, names, statements, own_pages, notebooks, page_itself):

@@ -183,7 +183,7 @@ OTHERS = {
 
 
 def processor() -> str:
-    """The name of the processor, where the system tells."""
+    """The name of the processor, if the system says it."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
     names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]

@@ -36,20 +36,25 @@ class WrittenDecoder:
         sizes = [len(layout.names) for layout in self.all_layouts]
         layout = network["layout"]
         self.at: Blocks = self.all_layouts[layout]
-        maps = {"encoder.K": network["K"], "encoder.V": network["V"], "F": network["F"]}
-        for side in ("encoder", "decoder"):
-            for n, layer in enumerate(network[side], start=1):
-                maps |= {f"{side}.{n}.{letter}": net for letter, net in layer.items()}
         self.networks = {
             name: Chain(read_chain(net["maps"], sizes, layout), net["activation"])
-            for name, net in maps.items()
+            for name, net in self.maps(network).items()
         }
-        self.found_layers = len(network["encoder"]), len(network["decoder"])
-        self.positions = [(block, power) for block, power in network["pos"]["powers"]]
-        if network["pos"]["layout"] != layout:
+        self.found_layers = len(network.get("encoder", ())), len(network["decoder"])
+        pos = network["pos"] or {"layout": layout, "powers": []}
+        self.positions = [(block, power) for block, power in pos["powers"]]
+        if pos["layout"] != layout:
             raise FormatError("the positions do not have the network's layout")
         self.attention = [network["score"], network["rho"]]
         self.seed = read_vector(written["seed"], len(self.at.names))
+
+    def maps(self, network: Mapping[str, Any]) -> dict[str, Any]:
+        """The serialised feed-forward networks by name."""
+        found = {"encoder.K": network["K"], "encoder.V": network["V"], "F": network["F"]}
+        for side in ("encoder", "decoder"):
+            for n, layer in enumerate(network[side], start=1):
+                found |= {f"{side}.{n}.{letter}": net for letter, net in layer.items()}
+        return found
 
     def vectors(self, written: Any, what: str) -> dict[str, Sparse]:
         """Vectors by name."""
@@ -79,14 +84,25 @@ class NormalDecoder(WrittenDecoder):
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         super().__init__(written)
-        self.given, self.normal, self.names, self.pauses = read_normal(written)
+        self.read_machines(written)
         self.embedding = self.vectors(written["embedding"], "the embedding")
         self.final = set(written["final_states"])
+
+    def read_machines(self, written: Mapping[str, Any]) -> None:
+        """Read the given machine, and the one that the network simulates."""
+        self.given, self.normal, self.names, self.pauses = read_normal(written)
 
     def normal_form(self, *, stays: bool = False) -> Obligation:
         """The machine in normal form simulates the given one."""
         machines = self.given, self.normal, self.names, self.pauses, self.final
         return oblige(NORMAL_FORM, normal_form_cases(*machines, stays=stays))
+
+    def has_labels(self) -> Cases:
+        """Blocks of states and of symbols have these as labels; all others are numbers."""
+        labels = dict.fromkeys(("q1", "q2"), self.normal.states)
+        labels |= dict.fromkeys(("s1", "w", "al", "v"), self.normal.symbols)
+        for block, there in self.at.places.items():
+            yield list(there) == labels.get(block, [""]), f"block {block} has the wrong labels"
 
     def has_ends(self, seed: Sparse, block: str) -> Cases:
         """The seed; the embedding, which is a one-hot in a block; the final set."""

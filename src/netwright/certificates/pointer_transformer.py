@@ -42,6 +42,10 @@ def look_up_maps(
 class PointerCheck(NormalDecoder):
     """A serialised pointer Transformer, and its obligations."""
 
+    layers = "no encoder layer, two decoder layers, σ"
+    ends = "embedding, positions, seed and final set"
+    """`layers` says what `_shape` expects, and `ends` what `_ends` checks."""
+
     def __init__(self, written: Mapping[str, Any]) -> None:
         super().__init__(written)
         self.score, self.normaliser = self.attention
@@ -49,12 +53,13 @@ class PointerCheck(NormalDecoder):
 
     def obligations(self) -> Iterator[Obligation]:
         """Check all obligations, the shape first."""
-        shape = oblige("shape: no encoder layer, two decoder layers, σ", self._shape())
+        shape = oblige(f"shape: {self.layers}", self._shape())
         yield shape
         if shape.failure is not None:
             return  # the others would not know where to look
         yield self.normal_form(stays=self.stays)
-        yield oblige("embedding, positions, seed and final set", self._ends())
+        yield oblige(self.ends, self._ends())
+        yield from self._made_positions()
         yield oblige("Lemma B.1: K and V of the encoder", self._input())
         yield oblige("rule: what O1 reads and writes", self._rule_columns())
         yield oblige("rule: O1 is the transition function, and selects", self._rule_values())
@@ -64,6 +69,10 @@ class PointerCheck(NormalDecoder):
         yield oblige("F: the next symbol", self._next_symbol())
         yield oblige("F: the next pointers (linked visits)", self._next_pointers())
         yield oblige("after the halt: no state for ever", self._halted())
+
+    def _made_positions(self) -> Iterator[Obligation]:
+        """Check how a network without positional encodings makes its positions."""
+        return iter(())
 
     @property
     def _moves(self) -> list[str]:
@@ -77,10 +86,7 @@ class PointerCheck(NormalDecoder):
         blocks = ["q1", "s1", "R", "L", "q2", "w", *moves, "sel", "al", "be", "v", "RR", "LL"]
         known_blocks = [*self.at.places] == [*blocks, *POSITIONS.get(self.score, [])]
         yield known_blocks, "the wrong blocks"
-        labels = dict.fromkeys(("q1", "q2"), self.normal.states)
-        labels |= dict.fromkeys(("s1", "w", "al", "v"), self.normal.symbols)
-        for block, there in self.at.places.items():
-            yield list(there) == labels.get(block, [""]), f"block {block} has the wrong labels"
+        yield from self.has_labels()
 
     def _ends(self) -> Cases:
         at = self.at
@@ -161,14 +167,18 @@ class PointerCheck(NormalDecoder):
             return {self.at.one(block): known(int(each == move)) for each, block in moves}
         return {self.at.one("m"): known({"R": 1, "L": -1}.get(move or "", 0))}
 
+    def _looked_up(self) -> dict[tuple[int, int], fmpq]:
+        """The weights of V: what the token wrote, and its pointers."""
+        at = self.at
+        found = {(at.one("w", s), at.one("v", s)): ONE for s in self.normal.symbols}
+        return found | {(at.one("R"), at.one("RR")): ONE, (at.one("L"), at.one("LL")): ONE}
+
     def _look_up(self) -> Cases:
         at, nets = self.at, self.networks
         query, key = look_up_maps(at, self.score, "one")
         yield nets["decoder.2.Q"].is_exactly(query), "Q of layer 2"
         yield nets["decoder.2.K"].is_exactly(key), "K of layer 2"
-        found = {(at.one("w", s), at.one("v", s)): ONE for s in self.normal.symbols}
-        found |= {(at.one("R"), at.one("RR")): ONE, (at.one("L"), at.one("LL")): ONE}
-        yield nets["decoder.2.V"].is_exactly(found), "V of layer 2"
+        yield nets["decoder.2.V"].is_exactly(self._looked_up()), "V of layer 2"
         yield nets["decoder.2.O"].is_zero(), "O of layer 2 is not 0"
 
     # F.

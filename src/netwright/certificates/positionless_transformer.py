@@ -17,30 +17,15 @@ from netwright.certificates.schema import POSITIONLESS_TRANSFORMER
 class PositionlessCheck(PointerCheck):
     """A serialised Transformer without positions, and its obligations."""
 
-    def __init__(self, written: Mapping[str, Any]) -> None:
-        network = written["network"]
-        self.masked = network["masked"]
-        no_positions = {"layout": network["layout"], "powers": []}
-        super().__init__({**written, "network": {**network, "pos": no_positions}})
+    layers = "one encoder layer, two decoder layers, σ"
+    ends = "embedding, seed and final set"
 
-    def obligations(self) -> Iterator[Obligation]:
-        """Check all obligations, the shape first."""
-        shape = oblige("shape: one encoder layer, two decoder layers, σ", self._shape())
-        yield shape
-        if shape.failure is not None:
-            return  # the others would not know where to look
-        yield self.normal_form()
-        yield oblige("embedding, seed and final set", self._ends())
+    def __init__(self, written: Mapping[str, Any]) -> None:
+        super().__init__(written)
+        self.masked = written["network"]["masked"]
+
+    def _made_positions(self) -> Iterator[Obligation]:
         yield oblige("positions: the encoder and layer 1 are means of b", self._means())
-        yield oblige("Lemma B.1: K and V of the encoder", self._input())
-        yield oblige("rule: what O1 reads and writes", self._rule_columns())
-        yield oblige("rule: O1 is the transition function, and selects", self._rule_values())
-        yield oblige("look-up: Q, K, V and O of layer 2", self._look_up())
-        yield oblige("F: what it depends on, block by block", self._f_columns())
-        yield oblige("F: the next state", self._next_state())
-        yield oblige("F: the next symbol", self._next_symbol())
-        yield oblige("F: the next pointers (linked visits)", self._next_pointers())
-        yield oblige("after the halt: no state for ever", self._halted())
 
     def _shape(self) -> Cases:
         yield self.attention == ["score_phi", "hardmax"], "the wrong attention"
@@ -49,10 +34,7 @@ class PositionlessCheck(PointerCheck):
         yield from self.has_sigma()
         blocks = ["q1", "s1", "R", "L", "q2", "w", "m", "sel", "al", "end", "v", "RR", "LL"]
         yield [*self.at.places] == [*blocks, "one", "e", "b"], "the wrong blocks"
-        labels = dict.fromkeys(("q1", "q2"), self.normal.states)
-        labels |= dict.fromkeys(("s1", "w", "al", "v"), self.normal.symbols)
-        for block, there in self.at.places.items():
-            yield list(there) == labels.get(block, [""]), f"block {block} has the wrong labels"
+        yield from self.has_labels()
 
     def _ends(self) -> Cases:
         at = self.at
@@ -103,9 +85,7 @@ class PositionlessCheck(PointerCheck):
         query = {(at.one("sel"), one): ONE, (one, e): -ONE}
         yield nets["decoder.2.Q"].is_exactly(query), "Q of layer 2"
         yield nets["decoder.2.K"].is_exactly({(one, one): ONE, (e, e): ONE}), "K of layer 2"
-        found = {(at.one("w", s), at.one("v", s)): ONE for s in self.normal.symbols}
-        found |= {(at.one("R"), at.one("RR")): ONE, (at.one("L"), at.one("LL")): ONE}
-        yield nets["decoder.2.V"].is_exactly(found), "V of layer 2"
+        yield nets["decoder.2.V"].is_exactly(self._looked_up()), "V of layer 2"
         yield nets["decoder.2.O"].is_zero(), "O of layer 2 is not 0"
 
     def _f_columns(self) -> Cases:

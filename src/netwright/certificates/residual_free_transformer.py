@@ -7,26 +7,21 @@ by block, the pointers as unknowns in [0, 1]. The heads have the literal form of
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from netwright.certificates.chain import Bounds, Chain, Forms, is_unit, known, shown, unknown
+from netwright.certificates.chain import Bounds, Forms, is_unit, known, shown, unknown
 from netwright.certificates.decoder import POWERS
 from netwright.certificates.normal_form import same_steps
 from netwright.certificates.pointer_transformer import PointerCheck
 from netwright.certificates.reading import (
     ONE,
-    Blocks,
     Cases,
     Checker,
     Machine,
     Obligation,
     oblige,
-    read_chain,
     read_machine,
-    read_vector,
 )
 from netwright.certificates.schema import RESIDUAL_FREE_TRANSFORMER
-from netwright.errors import FormatError
 
-STATES, SYMBOLS = ("q1", "q2"), ("s1", "w", "v")
 KEPT_1, KEPT_2 = ("q1", "s1", "R", "L", "one", "e"), ("q2", "mR", "mL", "e")
 FOUND = {"w": "v", "R": "RR", "L": "LL"}
 
@@ -34,34 +29,21 @@ FOUND = {"w": "v", "R": "RR", "L": "LL"}
 class ResidualFreeCheck(PointerCheck):
     """A serialised network without residual connections, and its obligations."""
 
-    stays = False
-
-    def __init__(self, written: Mapping[str, Any]) -> None:
-        network, prompted = written["network"], written["prompted"]
-        self.all_layouts = [Blocks(blocks) for blocks in written["layouts"]]
-        sizes = [len(each.names) for each in self.all_layouts]
-        layout = network["layout"]
-        self.at = self.all_layouts[layout]
-        maps = {"F": network["F"]}
+    def maps(self, network: Mapping[str, Any]) -> dict[str, Any]:
+        """The serialised feed-forward networks by name; those of heads as decoder.1.2.Q."""
+        found = {"F": network["F"]}
         for n, layer in enumerate(network["decoder"], start=1):
-            maps[f"decoder.{n}.O"] = layer["O"]
+            found[f"decoder.{n}.O"] = layer["O"]
             for h, head in enumerate(layer["heads"], start=1):
-                maps |= {f"decoder.{n}.{h}.{letter}": net for letter, net in head.items()}
-        self.networks = {
-            name: Chain(read_chain(net["maps"], sizes, layout), net["activation"])
-            for name, net in maps.items()
-        }
-        pos = network["pos"] or {"layout": layout, "powers": []}
-        self.positions = [(block, power) for block, power in pos["powers"]]
-        if pos["layout"] != layout:
-            raise FormatError("the positions do not have the network's layout")
-        self.attention = [network["score"], network["rho"]]
-        self.seed = read_vector(written["seed"], sizes[layout])
+                found |= {f"decoder.{n}.{h}.{letter}": net for letter, net in head.items()}
+        return found
+
+    def read_machines(self, written: Mapping[str, Any]) -> None:
+        """Read the given machine, and the one with two states for the prompt."""
+        prompted = written["prompted"]
         self.given = Machine(written["given"])
         self.normal = read_machine(prompted["machine"], written)
         self.load, self.run, self.pauses = prompted["load"], prompted["run"], prompted["pauses"]
-        self.embedding = self.vectors(written["embedding"], "the embedding")
-        self.final = set(written["final_states"])
 
     def obligations(self) -> Iterator[Obligation]:
         """Check all obligations, the shape first."""
@@ -88,10 +70,7 @@ class ResidualFreeCheck(PointerCheck):
         yield from self.has_sigma()
         blocks = ["q1", "s1", "R", "L", "q2", "w", "mR", "mL", "sel", "v", "RR", "LL", "one", "e"]
         yield [*self.at.places] == blocks, "the wrong blocks"
-        labels = dict.fromkeys(STATES, self.normal.states)
-        labels |= dict.fromkeys(SYMBOLS, self.normal.symbols)
-        for block, there in self.at.places.items():
-            yield list(there) == labels.get(block, [""]), f"block {block} has the wrong labels"
+        yield from self.has_labels()
         positions = [(block, POWERS[block]) for block in ("one", "e")]
         yield self.positions == positions, "the positions are in the wrong place"
 
@@ -129,12 +108,10 @@ class ResidualFreeCheck(PointerCheck):
         at, nets = self.at, self.networks
         one, e, sel = at.one("one"), at.one("e"), at.one("sel")
         itself = {(e, one): ONE, (one, e): -ONE}
-        found = {(at.one("w", s), at.one("v", s)): ONE for s in self.normal.symbols}
-        found |= {(at.one("R"), at.one("RR")): ONE, (at.one("L"), at.one("LL")): ONE}
         literal = {
             "decoder.1.1": (itself, self._identity(*KEPT_1)),
             "decoder.2.1": (itself, self._identity(*KEPT_2)),
-            "decoder.2.2": ({(sel, one): ONE, (one, e): -ONE}, found),
+            "decoder.2.2": ({(sel, one): ONE, (one, e): -ONE}, self._looked_up()),
         }
         for head, (query, value) in literal.items():
             yield nets[f"{head}.Q"].is_exactly(query), f"Q of {head}"

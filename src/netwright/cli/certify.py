@@ -20,7 +20,7 @@ from netwright.cli.arguments import (
     load,
     with_kind_options,
 )
-from netwright.cli.certify_floats import Floats, is_of_floats
+from netwright.cli.certify_floats import NOT_CERTIFIED, Floats, is_of_floats
 from netwright.cli.output import Working, save_file, say, visible
 from netwright.cli.report import Report
 from netwright.cli.rules import bbchallenge_text, print_rules
@@ -43,7 +43,6 @@ Examples:
   netwright certify --model palindrome-gpt2 --machine palindrome
   netwright certify --universal --states 16 --symbols 8 --context 2048
   netwright certify --model universal --prompt-file palindrome.txt"""
-NOT_CERTIFIED = 1
 
 
 @with_kind_options

@@ -162,6 +162,7 @@ class Floats:
         asked: Sequence[Obligation] = (),
     ) -> int:
         """Print a certificate, and write it."""
+        from netwright.certificates.language_model.checker import SORTS
         from netwright.certificates.language_model.file import lead_text
         from netwright.certificates.language_model.rounding import promises
 
@@ -181,14 +182,14 @@ class Floats:
             f"{about['context']:,}{sums}",
             whole=True,
         )
-        headings = ["format", "", "step", "address", "end"]
+        headings = ["format", "", *SORTS]
         rows = []
         for proof in found.proofs:
             leads = {sort: lead_text(lead.least) for sort, lead in proof.leads.items()}
             verdict = "certified" if proof.holds else "NOT CERTIFIED"
             if proof is found.proofs[0] and proof.failure:
                 verdict = "nothing said"
-            row = [proof.format, verdict, *(leads.get(sort) or "" for sort in headings[2:])]
+            row = [proof.format, verdict, *(leads.get(sort) or "" for sort in SORTS)]
             if longest is not None:
                 top = longest.get(proof.format)
                 row.append(f"{top:,}" if top else "" if proof.format == "exact" else "none")

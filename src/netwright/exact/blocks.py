@@ -62,12 +62,12 @@ PAD = -1
 MOST_ROWS, MOST_BLOCKS, MOST_CODES = 1 << 17, 1 << 10, 1 << 22
 SIZES = 2, 3, 4, 5, 6
 FIRST, SAMPLE = 1 << 14, 1 << 9
-"""The moves before sizes are tried, for which the compiler takes longer than so many moves, and
-the moves for which each of them is tried, twice."""
+"""The number of moves before sizes are tried, which take the compiler longer than these moves; and
+the number for which each size is tried, twice."""
 GOOD, GAIN = 16, 2
-"""Sizes are tried if there were fewer moments to a move; one is taken if it has more by so much."""
+"""Sizes are tried below `GOOD` moments to a move; one is taken if it has `GAIN` times more."""
 LATER = 4
-"""Each time, so many times as many moves pass before sizes are tried again."""
+"""Each time the number of moves before sizes are tried again is multiplied by this."""
 SHORTLY = 32
 """The least number of moves on digits before they are in blocks again."""
 MOST_FAILURES = 128

@@ -3,7 +3,7 @@
 `netwright compile --explain` prints these tables, and docs/networks.md has them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 INPUTS = {
@@ -26,6 +26,10 @@ class Meanings:
     hidden: Mapping[str, Mapping[str, str]]
     """For maps with layers or factors of their own: the blocks between them."""
     weights: Mapping[str, str]
+
+    def blocks_but(self, names: Collection[str]) -> dict[str, str]:
+        """The words for all blocks but some."""
+        return {name: words for name, words in self.blocks.items() if name not in names}
 
     def of_block(self, name: str) -> str:
         """The words for a block of the network's vectors; of `D S` those for S, then for D."""

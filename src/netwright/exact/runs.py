@@ -13,8 +13,8 @@ If it leads back to its first entry with the same windows, it does the same agai
 for stacks in which one run has become longer or shorter and all else in the window is the same; the
 next cycles do the same to it as long as the window ends inside of that run.
 
-An entry may do several moments, if it is one of blocks of digits (`exact.blocks`). Its code stands
-for a piece of the run: `Pieces` has the codes, and followers know what a piece does.
+An entry may do several moments, if it is one of blocks of digits (`exact.blocks`). Its code is that
+of a piece of the run: `Pieces` has the codes, and followers know what a piece does.
 
 The loop is compiled. Counts that may not fit in 64 bits are Python's integers, and the same loop is
 then interpreted.
@@ -537,7 +537,7 @@ class Moves:
     def walked(
         self, codes: NDArray[Any], counts: NDArray[Any], place: Sequence[int], moments: int
     ) -> tuple[int, list[int]]:
-        """`walk` from a place on, to at most so many moments: the number walked, and the place."""
+        """`walk` from a place to a time of at most `moments`: how many codes, and the new place."""
         from netwright.jit import compiled  # the compiler, which short runs avoid
 
         table, first = self.table(), len(self.flags)

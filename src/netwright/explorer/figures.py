@@ -80,7 +80,7 @@ def coded(x: Rational) -> tuple[int, int] | None:
 
 
 def pointed(x: Rational) -> int | None:
-    """The token of a pointer 1/t; None if x is none."""
+    """The token of a pointer 1/t; None for other numbers."""
     return int(x.q) if x.p == 1 else None
 
 
@@ -312,10 +312,7 @@ def _blocks(shown: Shown, _figure: Figure) -> list[Row]:
     for name in (each["name"] for each in shown.data["vectors"]):
         vector = shown.moment[name]
         if not re.search(r"\.[qkv]$", name):
-            blocks = [block for block, _ in vector.layout.blocks if vector[block]]
-            rows.append(
-                Row(name, [Said(f"{block} {_block(shown, vector, block)}") for block in blocks])
-            )
+            rows.append(Row(name, _said_blocks(shown, vector)))
     attended = {n: each for n, each in shown.data.get("attended", {}).items() if each["winners"]}
     if attended:
         words = [Said(f"{name} {_winner(**each)}") for name, each in attended.items()]
@@ -332,15 +329,17 @@ def stream_rows(shown: Shown, view: View) -> list[Row]:
     rows, before = [], None
     for column in view.columns:
         vector = shown.moment[column.vector]
-        blocks = [
-            block
-            for block, _ in vector.layout.blocks
-            if vector[block] and (before is None or vector[block] != before[block])
-        ]
-        words = [Said(f"{block} {_block(shown, vector, block)}") for block in blocks]
-        rows.append(Row(column.title, words))
+        rows.append(Row(column.title, _said_blocks(shown, vector, before)))
         before = vector
     return rows
+
+
+def _said_blocks(shown: Shown, vector: Vector, before: Vector | None = None) -> list[Said]:
+    """The blocks that are not 0, and not as in the vector before."""
+    blocks = [block for block, _ in vector.layout.blocks if vector[block]]
+    if before is not None:
+        blocks = [block for block in blocks if vector[block] != before[block]]
+    return [Said(f"{block} {_block(shown, vector, block)}") for block in blocks]
 
 
 def _block(shown: Shown, vector: Vector, block: str) -> str:

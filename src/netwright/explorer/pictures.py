@@ -92,8 +92,7 @@ class Sheet:
                 stacks(self.shown, figure) if "stacks" in figure else ()
             ):
                 start = head if data["step"] is not None else 0
-                at = {start + offset + n * step: (d, step) for n, d in enumerate(found)}
-                digits |= at
+                digits |= {start + offset + n * step: (d, step) for n, d in enumerate(found)}
         top, ago = self.y + (26 if links else 4), data["t"] >= MANY
         if not digits:
             picture.text((8, top + 40), "ago" if ago else "visited", 9, FAINT)

@@ -110,8 +110,6 @@ class CheckpointTarget(TextTarget):
     dtypes: tuple[str, ...] = ("bfloat16", "float32", "float16")
     model_type: str
     architecture: str
-    is_certified = False
-    """Whether `certificates.language_model` reads such files."""
 
     @property
     def runtime(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from netwright.certificates.language_model.file import written
 from netwright.errors import NetwrightError
 from netwright.export.check import Checked, ExactRun, Tell, check_outputs
-from netwright.export.checkpoint import CheckedText, CheckpointTarget, TextTarget
+from netwright.export.checkpoint import CheckedText, TextTarget
 from netwright.export.json_target import JsonTarget
 from netwright.export.target import AT_ONCE, Opened, Target
 from netwright.kind.language_model.tracing import LanguageModelTracing
@@ -40,6 +40,8 @@ class Subject(ABC):
     kind: str
     name: str
     """The machine's name; "" for a universal model."""
+    machine: TuringMachine | None = None
+    """None for a universal model."""
     dimension: int
     tensors: NamedTensors
     count: int
@@ -72,8 +74,15 @@ class Subject(ABC):
     def certificate(
         self, target: Target, folder: Path, dtype: str, notify: Notify
     ) -> dict[str, Any] | None:
-        """Prove what was written in its format, for all inputs; None where nothing can do that."""
-        return None
+        """Prove what was written in its format, for all inputs; None if nothing reads its files."""
+        if not target.is_certified:
+            return None
+        try:
+            found = certify_folder(folder, self.machine, [dtype], notify=notify)
+        except NetwrightError as error:
+            return {"certified": False, "reason": str(error)}
+        about = {} if found.machine else {"universal": found.facts["universal"]}
+        return {"context": found.model["context"], **about, **written(found.proofs[-1])}
 
     def advice(self, dtype: str) -> list[str]:
         """Suggest options against floats that go wrong too early."""
@@ -91,6 +100,7 @@ class NetworkSubject(Subject):
         tensors: NamedTensors,
     ) -> None:
         self.network, self.words, self.count = network, words, count
+        self.machine = network.machine
         self.title, self.kind = repr(network)[1:-1], network.kind.name
         self.name, self.dimension = network.machine.name, network.dimension
         self.tensors = tensors
@@ -182,12 +192,6 @@ class NetworkSubject(Subject):
             )
         return found
 
-    def certificate(
-        self, target: Target, folder: Path, dtype: str, notify: Notify
-    ) -> dict[str, Any] | None:
-        """Prove the files of a GPT-2 or an OPT."""
-        return proved(target, folder, self.network.machine, dtype, notify)
-
     def advice(self, dtype: str) -> list[str]:
         """Suggest options of the command line that may help."""
         options, machine = self.network.options, self.network.machine
@@ -201,20 +205,6 @@ class NetworkSubject(Subject):
         if "base" in options and options["base"] != 4 and len(machine.symbols) <= 3:
             ways.append("--base 4")
         return ways
-
-
-def proved(
-    target: Target, folder: Path, machine: TuringMachine | None, dtype: str, notify: Notify
-) -> dict[str, Any] | None:
-    """The verdict of a certificate in floats; None for targets that have none."""
-    if not isinstance(target, CheckpointTarget) or not target.is_certified:
-        return None
-    try:
-        found = certify_folder(folder, machine, [dtype], notify=notify)
-    except NetwrightError as error:
-        return {"certified": False, "reason": str(error)}
-    about = {} if found.machine else {"universal": found.facts["universal"]}
-    return {"context": found.model["context"], **about, **written(found.proofs[-1])}
 
 
 def prediction_text(predicted: dict[str, Any]) -> str | None:

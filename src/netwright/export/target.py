@@ -61,6 +61,8 @@ class Target(ABC):
     """The kind of network that it takes, if it is one alone."""
     is_exact = False
     """Whether its numbers are not rounded."""
+    is_certified = False
+    """Whether `certificates.language_model` reads its files."""
 
     @property
     def runtime(self) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from netwright.exact.meanings import Meanings
 from netwright.export.check import Checked
 from netwright.export.checkpoint import CheckedText, TextTarget
 from netwright.export.folder import OUTPUTS, Export, check_count, destination, write_export
-from netwright.export.subject import Subject, proved
+from netwright.export.subject import Subject
 from netwright.export.target import Opened, Target
 from netwright.export.targets import TARGETS, target_named
 from netwright.kind.language_model.kind import ARCHITECTURE, LLAMA, plain_language_model
@@ -177,12 +176,6 @@ class UniversalSubject(Subject):
         """Compare the texts token by token."""
         assert isinstance(target, TextTarget)
         return target.check(opened, list(islice(self._texts(), MOST_MACHINES)), notify)
-
-    def certificate(
-        self, target: Target, folder: Path, dtype: str, notify: Notify
-    ) -> dict[str, Any] | None:
-        """Prove the files of a GPT-2 or an OPT."""
-        return proved(target, folder, None, dtype, notify)
 
 
 def check_prompt(words: Sequence[str], vocabulary: UniversalVocabulary) -> None:

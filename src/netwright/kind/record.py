@@ -374,7 +374,7 @@ class Look(ABC, Generic[C]):
         return None
 
     def digits(self, compiled: C, x: Rational) -> list[int] | None:
-        """The first digits of a number that is a stack, from its top; None if it is none."""
+        """The first digits of a number that is a stack, from its top; None for others."""
         return None
 
     def rule(self, compiled: C, moment: Moment) -> AppliedRule | None:

@@ -231,13 +231,13 @@ class Configuration(NamedTuple):
     @property
     def depth(self) -> int:
         """The number of cells of the larger stack, up to its last non-blank one."""
-        return max(sum(1 for _ in _items(stack)) for stack in (self.left, self.right))
+        return max(sum(1 for _ in symbols_of(stack)) for stack in (self.left, self.right))
 
     @property
     def tape(self) -> Tape:
         """The tape without the blanks at its ends."""
-        left = list(_items(self.left))[::-1]
-        cells = [*left, self.symbol, *_items(self.right)]
+        left = list(symbols_of(self.left))[::-1]
+        cells = [*left, self.symbol, *symbols_of(self.right)]
         return Tape.of(cells, self.head - len(left), self.blank)
 
 
@@ -254,7 +254,8 @@ def _are_equal(a: Stack, b: Stack) -> bool:
     return a is b
 
 
-def _items(stack: Stack) -> Iterator[str]:
+def symbols_of(stack: Stack) -> Iterator[str]:
+    """The symbols of a stack, its top first."""
     while stack is not None:
         top, stack = stack
         yield top

@@ -138,11 +138,16 @@ def configurations(
     ['right', 'right', 'right', 'carry', 'carry', 'carry', 'done']
     """
     symbols = machine.check_word(machine.default_input if word is None else word)
-    configuration = Configuration.initial(machine.start, symbols, machine.blank, head)
-    yield configuration
-    while action := machine.action(configuration.state, configuration.symbol):
-        configuration = configuration.after(action)
-        yield configuration
+    start = Configuration.initial(machine.start, symbols, machine.blank, head)
+    yield from configurations_from(machine, start)
+
+
+def configurations_from(machine: TuringMachine, now: Configuration) -> Iterator[Configuration]:
+    """Iterate over the configurations from one on."""
+    yield now
+    while action := machine.action(now.state, now.symbol):
+        now = now.after(action)
+        yield now
 
 
 def first_steps(count: int, run: Iterator[Configuration]) -> Iterator[Configuration]:

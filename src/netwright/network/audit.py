@@ -213,7 +213,7 @@ def _export(place: Path) -> Findings:
     if not exact.exists():
         yield Finding("the exact network is in it", None, "a universal model has none")
         target = TARGETS.get(str(report.get("target")))
-        if getattr(target, "is_certified", False):
+        if target is not None and target.is_certified:
             yield from _proved(place, None, report)
         return
     network = load(exact)
@@ -223,7 +223,7 @@ def _export(place: Path) -> Findings:
     holds = report.get("holds") if report.get("checked") else None
     yield Finding("its check went well", holds, f"{report.get('checked', 0):,} outputs")
     target = TARGETS.get(str(report.get("target")))
-    if getattr(target, "is_certified", False):
+    if target is not None and target.is_certified:
         yield from _proved(place, network.machine, report)
     if target is None or report["versions"].get("netwright") != version("netwright"):
         said = f"netwright {report['versions'].get('netwright')} wrote it"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from math import floor
 from typing import Any
 
-from netwright.certificates.language_model.checker import Proof
+from netwright.certificates.language_model.checker import SORTS, Proof
 from netwright.certificates.language_model.rounding import EXACT, FORMATS, promises
 from netwright.certificates.schema import (
     MACHINE,
@@ -26,7 +26,7 @@ KIND = "netwright float certificate 1"
 _PROOF = record(
     format=one_of(EXACT.name, *FORMATS),
     certified=flag,
-    leads=record(step=optional(text), address=optional(text), end=optional(text)),
+    leads=record(**dict.fromkeys(SORTS, optional(text))),
     tightest=text,
 )
 _REST = {
@@ -55,7 +55,7 @@ def written(proof: Proof) -> dict[str, Any]:
     return {
         "format": proof.format,
         "certified": proof.holds,
-        "leads": {sort: lead_text(leads.get(sort)) for sort in ("step", "address", "end")},
+        "leads": {sort: lead_text(leads.get(sort)) for sort in SORTS},
         "tightest": proof.tightest,
     }
 

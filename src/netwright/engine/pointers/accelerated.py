@@ -11,7 +11,7 @@ The stacks of a Turing machine's network are the tape left and right of the head
 are to the last visits of the cells beside it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -106,16 +106,22 @@ class RunPointers:
 
     def _reached(self, s: int) -> list[int]:
         """The digits of the tokens that pointer s alone leads to, but for token 0, lowest first."""
-        found, slots = list[int](), self.tables.slots
+        values = self.tables.values
+        return [self._digit(values[value]) for _, value, _ in self.chain(s)][::-1]
+
+    def chain(self, s: int) -> Iterator[tuple[int, int, list[int]]]:
+        """The tokens that pointer s alone leads to, but for token 0, highest first.
+
+        Each with its value's index, and the tokens that its own pointers are to.
+        """
         slot, token = self.tables.pointed[s]
         while token:
-            head, two, *pointers = slots[slot].tolist()
+            head, two, *pointers = self.tables.slots[slot].tolist()
             there, value = divmod(head, kernel.VALUES)
             if there != token:
                 raise UnsuitableError("a pointer is to a token that was visited since")
-            found.append(self._digit(self.tables.values[value]))
+            yield token, value, pointers
             slot, token = two >> 32 * s & 0xFFFFFFFF, pointers[s]
-        return found[::-1]
 
     def put(self, output: Output, stacks: Sequence[Runs]) -> None:
         """Continue with an output and two stacks."""

@@ -116,7 +116,8 @@ class RunPointerTokens(PointerTokens):
         if self.runs.held is None and self.moments < self.runs.reads:
             return self.runs.advance(count)
         if self.runs.held is None:
-            self._bases = [self._chain(s) for s in (0, 1)]
+            chains = [[*self.runs.chain(s)][::-1] for s in (0, 1)]
+            self._bases = [{token: to for token, _, to in chain} for chain in chains]
             self._known = max(self._known, self.moments)
         if self.moments < self._known:
             return self.runs.advance(min(count, self._known - self.moments))
@@ -132,14 +133,6 @@ class RunPointerTokens(PointerTokens):
             a, b = self._parts[n : n + 2]
             self._parts[n : n + 2] = [Part(a.begin, pairs[n], [*map(min, a.lowest, b.lowest)])]
         return codes
-
-    def _chain(self, s: int) -> dict[int, list[int]]:
-        """The tokens that pointer s alone leads to, but for token 0, lowest first."""
-        found, (slot, token) = dict[int, list[int]](), self.tables.pointed[s]
-        while token:
-            _, two, *found[token] = self.tables.slots[slot].tolist()
-            slot, token = two >> 32 * s & 0xFFFFFFFF, found[token][s]
-        return dict(reversed(found.items()))
 
     def _bookmark(self) -> State:
         output, stacks = self.runs.state()

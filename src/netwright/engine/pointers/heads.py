@@ -175,9 +175,8 @@ class HeadsTokens(PointerTokens):
     def __init__(
         self, network: ResidualFree, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
     ) -> None:
-        self.tables = PromptedTables(network, X, seed, watches)
-        self.network = with_residuals(network, X, seed)
-        self._outputs = {}
+        tables = PromptedTables(network, X, seed, watches)
+        super().__init__(with_residuals(network, X, seed), tables)
 
 
 class HeadsTrace(TokenEngine):

@@ -10,7 +10,7 @@ const isClear = (colour) => /^(transparent|rgba\(.*, 0\))$/.test(colour);
 const ruler = new OffscreenCanvas(1, 1).getContext("2d");
 
 // Everything in these elements as one SVG.
-export function svgOf(elements) {
+function svgOf(elements) {
   const boxes = elements.map((each) => each.getBoundingClientRect());
   const [left, top] = [Math.min(...boxes.map((box) => box.left)), Math.min(...boxes.map((box) => box.top))];
   const [width, height] = [Math.max(...boxes.map((box) => box.right)) - left, Math.max(...boxes.map((box) => box.bottom)) - top];

@@ -7,7 +7,7 @@ from netwright.exact.vector import Vector
 from netwright.kind.gateless_neural_gpu.construction import core_of
 from netwright.kind.neural_gpu.construction import CompiledNeuralGPU
 from netwright.kind.rnn.checks import hidden_checks
-from netwright.machine.configuration import Configuration, Stack
+from netwright.machine.configuration import Configuration, symbols_of
 from netwright.machine.simulate import configurations
 from netwright.machine.turing_machine import Move
 from netwright.verify.comparison import Check
@@ -79,15 +79,8 @@ class ExpectedCell:
         tops = range(1, neurons.digits[now.symbol] + 1)
         return Vector.of(
             self.layout,
-            {name: self._number(symbols(stack)) for name, stack in stacks.items()},
+            {name: self._number(symbols_of(stack)) for name, stack in stacks.items()},
             u=1,
             S=now.state,
             P={neurons.label(now.state, moved, a): 1 for a in tops},
         )
-
-
-def symbols(stack: Stack) -> Iterator[str]:
-    """The symbols of a stack of a configuration, its top first."""
-    while stack:
-        top, stack = stack
-        yield top

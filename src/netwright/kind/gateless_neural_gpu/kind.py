@@ -100,7 +100,7 @@ class GatelessLook(NeuralGPULook):
 
     meanings = Meanings(
         blocks={
-            **{name: words for name, words in RNN_MEANINGS.blocks.items() if name not in ENCODER},
+            **RNN_MEANINGS.blocks_but(ENCODER),
             "f": "1 while the cell takes in its prefix of the input",
             "dig": "the digit that came down to the cell, divided by B",
         },

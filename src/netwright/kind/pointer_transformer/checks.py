@@ -35,7 +35,7 @@ LEMMA = "Linked visits"
 SIMULATION = "Simulation"
 
 
-def _asked(layer: LayerTrace) -> list[int]:
+def attended_input(layer: LayerTrace) -> list[int]:
     """The input tokens, from 1 on, that a layer attends to."""
     return [j for j, weight in enumerate(layer.external_weights, start=1) if weight]
 
@@ -53,8 +53,8 @@ def _pointer_claims(values: PointerValues, n: int, i: int, token: Token) -> Iter
         first, second = token.layers
         if values.word:
             place = min(i + 1, len(values.word))
-            yield "Lemma B.1", "the symbol of the input", _asked(first), [place]
-            yield "Lemma B.1", "the symbol, again", _asked(second), [place]
+            yield "Lemma B.1", "the symbol of the input", attended_input(first), [place]
+            yield "Lemma B.1", "the symbol, again", attended_input(second), [place]
         yield "Lemma B.1", "a1", first.a, values.a1(i)
         yield "The rule", "z1", first.z, values.z1(i)
         followed = values.followed(i)
@@ -80,13 +80,13 @@ def _rule_claims(values: RuleValues, n: int, i: int, token: Token) -> Iterator[C
     if i <= values.end:
         first, second = token.layers
         place = values.place_of_rule(i) + 1
-        yield "The rule", "the rule attended to", _asked(first), [place]
+        yield "The rule", "the rule attended to", attended_input(first), [place]
         yield "The rule", "a1", first.a, values.a1(i)
         yield "The rule", "z1", first.z, values.z1(i)
         yield LEMMA, "the token attended to", attended(second), [values.selected(i)]
         yield LEMMA, "p2", second.p, values.p2(i)
         place = min(i + 1, len(values.X))
-        yield "Lemma B.1", "the next token of the prompt", _asked(second), [place]
+        yield "Lemma B.1", "the next token of the prompt", attended_input(second), [place]
         yield "Lemma B.1", "z2", second.z, values.z2(i)
     yield from _ends(values, n, i, token, halts=values.design.halts)
 
@@ -103,7 +103,7 @@ def _text_claims(values: TextValues, n: int, i: int, token: Token) -> Iterator[C
     first, second, third = token.layers
     place = [min(i + 1, len(values.text))]
     for number, layer in enumerate(token.layers, start=1):
-        yield "Lemma B.1", f"the prompt's symbol, layer {number}", _asked(layer), place
+        yield "Lemma B.1", f"the prompt's symbol, layer {number}", attended_input(layer), place
     if i <= values.end:
         yield "Reading", "z1", first.z, values.z1(i)
         if (rule := values.rule(i)) is not None:

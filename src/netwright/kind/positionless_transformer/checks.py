@@ -16,7 +16,7 @@ from functools import partial
 from netwright.definitions.transformer import Token
 from netwright.engine.following.shown import Shown
 from netwright.exact.vector import Part, Vector
-from netwright.kind.pointer_transformer.checks import LEMMA, SIMULATION
+from netwright.kind.pointer_transformer.checks import LEMMA, SIMULATION, attended_input
 from netwright.kind.pointer_transformer.linked_visits import LinkedVisits
 from netwright.kind.pointer_transformer.proof_values import pointer
 from netwright.kind.positionless_transformer.construction import CompiledPositionless
@@ -89,8 +89,7 @@ def _claims(values: PositionlessValues, n: int, i: int, token: Token) -> Iterato
     wanted = min(i + 2, len(values.word) + 2)
     yield "The mean of b", "p1", first.p, values.p1(i)
     for layer, name in ((first, "the symbol of the input"), (second, "the symbol, again")):
-        asked = [j for j, weight in enumerate(layer.external_weights, start=1) if weight]
-        yield "Lemma B.1", name, asked, [wanted]
+        yield "Lemma B.1", name, attended_input(layer), [wanted]
     yield "Lemma B.1", "a1", first.a, values.a1(i)
     yield "The rule", "z1", first.z, values.z1(i)
     followed = values.followed(i)

@@ -142,7 +142,7 @@ def _look_up(layout: Layout) -> Layer:
 def _next_network(layout: Layout, machine: TuringMachine) -> FeedForward:
     """F: y_{i+1} from the last vector of token i.
 
-    al and end stand there twice, as both layers attend to the encoder.
+    al and end are in it twice, as both layers attend to the encoder.
 
     - q1: a copy of q2. one: the bias 1. b: nothing, so only the seed has it.
     - s1, reading: all cells to the right are fresh, so the look-up is NULL and v = ⟦#⟧. The unit of

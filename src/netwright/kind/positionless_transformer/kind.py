@@ -100,11 +100,7 @@ class PositionlessLook(PointerLook):
 
     meanings = Meanings(
         blocks={
-            **{
-                name: words
-                for name, words in POINTER_TRANSFORMER.blocks.items()
-                if name not in ("be", "n", "e2", "mR", "mL", "mS")
-            },
+            **POINTER_TRANSFORMER.blocks_but(("be", "n", "e2", "mR", "mL", "mS")),
             "one": "1",
             "e": "1/(i+1), the mean of b over the tokens so far; a pointer to this token",
             "b": "1 in the first token alone",

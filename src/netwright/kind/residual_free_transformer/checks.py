@@ -13,6 +13,7 @@ from netwright.kind.pointer_transformer.linked_visits import LinkedVisits
 from netwright.kind.pointer_transformer.proof_values import pointer
 from netwright.kind.residual_free_transformer.construction import CompiledResidualFree
 from netwright.machine.configuration import Configuration
+from netwright.machine.simulate import configurations_from
 from netwright.machine.turing_machine import TuringMachine
 from netwright.verify.comparison import Check
 from netwright.verify.shown import Claim, shown_checks
@@ -44,7 +45,7 @@ class HeadsValues(LinkedVisits):
     def times(
         self, machine: TuringMachine, word: Sequence[str], head: int
     ) -> Iterator[Configuration]:
-        """Loading from the blank behind the word to its first symbol, then the run."""
+        """Loading from the blank after the word to its first symbol, then the run."""
         start = self.prompted.load
         loading = (
             Configuration.initial(start, word, machine.blank, n) for n in range(len(word), -1, -1)
@@ -83,14 +84,6 @@ class HeadsValues(LinkedVisits):
         there: dict[str, Part] = {"RR": pointer(self.R[found]), "LL": pointer(self.L[found])}
         there |= {"e": pointer(i), **self._rule(i)}
         return Vector.of(self.layout, there, v=self.v[found] or {})
-
-
-def configurations_from(machine: TuringMachine, now: Configuration) -> Iterator[Configuration]:
-    """The configurations from one on."""
-    yield now
-    while action := machine.action(now.state, now.symbol):
-        now = now.after(action)
-        yield now
 
 
 def _claims(values: HeadsValues, i: int, token: HeadsToken) -> Iterator[Claim]:

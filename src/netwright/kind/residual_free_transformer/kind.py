@@ -160,11 +160,7 @@ class ResidualFreeLook(ShownLook[CompiledResidualFree]):
     view, reader = view_named("residual-free-transformer"), "shown"
     meanings = Meanings(
         blocks={
-            **{
-                name: words
-                for name, words in POINTER_TRANSFORMER.blocks.items()
-                if name not in ("al", "be", "n", "e2", "m", "mS")
-            },
+            **POINTER_TRANSFORMER.blocks_but(("al", "be", "n", "e2", "m", "mS")),
             "mR": "1 if the step moves right",
             "mL": "1 if the step moves left",
         },
@@ -216,7 +212,7 @@ class ResidualFreeLook(ShownLook[CompiledResidualFree]):
         return History(timeline, lead, lead - 1)
 
     def reads(self, compiled: CompiledResidualFree, word: Sequence[str]) -> Sequence[str]:
-        """The blank behind the input, then the input from its end."""
+        """The blank after the input, then the input from its end."""
         return (compiled.prompted.machine.blank, *reversed(word))
 
 

@@ -18,8 +18,8 @@ many tokens back another one is: *ahead*, the last visit of the cell to which it
 | address after (m, q, a), whose rule goes the same way m | far | 2 |
 | address after (m, q, a), whose rule goes back | 2 | far |
 
-*Far* is an address token's own number. *Beyond* is what the visit ahead has as *other*: whoever
-comes back to a cell comes from the side to which it was left. So the next address is
+*Far* is an address token's own number. *Beyond* is what the visit ahead has as *other*: the head
+comes back to a cell from the side to which it left it. So the next address is
 *given* = ahead + beyond + 2, by the lemma of linked visits.
 """
 
@@ -254,7 +254,7 @@ def _start() -> Group:
 
 
 def _letters(names: LlamaNames) -> list[Class]:
-    """A letter left of the head of a continued run is behind `<run>`."""
+    """A letter left of the head of a continued run comes after `<run>`."""
     return [Class(("letter", a), as_token(a), ("letters or run",)) for a in names.letters]
 
 

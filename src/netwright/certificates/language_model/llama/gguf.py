@@ -81,7 +81,7 @@ class _Bytes:
         self.path, self.data, self.place = path, read_file(path, LARGEST, "checkpoint"), 0
 
     def take(self, count: int) -> bytes:
-        """The next bytes; FormatError if there are not so many."""
+        """The next bytes; FormatError if there are fewer."""
         found = self.data[self.place : self.place + count]
         if count < 0 or len(found) != count:
             raise FormatError(f"{self.path} is not a whole GGUF file: it ends too early")

@@ -25,7 +25,7 @@ function coded(text) {
 
 export const symbols = ({ machine }) => [machine.blank, ...machine.symbols.filter((s) => s !== machine.blank)];
 
-// The token of a pointer 1/t, as the text of the number; null if it is none.
+// The token of a pointer 1/t, as the text of the number; null for other numbers.
 export const pointed = (text) => (text === "1" ? 1 : Number(/^1\/(\d+)$/.exec(text)?.[1]) || null);
 
 // Each takes the numbers of a block, [label, text]; null means that it says nothing.

@@ -2,7 +2,7 @@
 
 import { clip, svg, symbol } from "../format.js";
 
-export const CELL = 44;
+const CELL = 44;
 
 // The row, as wide as there is room; `x` is the middle of a cell, null outside.
 export function tapeRow(run, moment, width, height) {

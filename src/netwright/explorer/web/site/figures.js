@@ -2,7 +2,7 @@
 
 import { element, svg } from "../format.js";
 
-export const ARROWS = { L: "←", R: "→", S: "·" };
+const ARROWS = { L: "←", R: "→", S: "·" };
 export const SIDES = { L: "left", R: "right", S: "nowhere" };
 
 // A letter in words: a reader of the walk has not seen a sign for an empty cell.

@@ -5,7 +5,7 @@ import { cased, fit, paint, scale } from "../diagram.js";
 import { unfold } from "../source.js";
 import { coordinates, weightsOf } from "../engine/twin.js";
 import { SIDES, blocks, card, letterOf, numbers, ruleTable, said, spaceTime, stepper } from "./figures.js";
-import { ANY, FAR, address, beaver, palindrome, typed } from "./runs.js";
+import { ANY, address, beaver, palindrome, typed } from "./runs.js";
 
 const START = 12; // the token at which the machine begins, once the network has walked over its input
 const EXAMPLE = `; Adds 1 to a binary number.

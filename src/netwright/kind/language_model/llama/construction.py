@@ -21,7 +21,7 @@ Which token comes next, in units of the logits:
 - after an end: `</s>`; 4·fin, which asks for it, is taken off the ends and the offsets.
 
 All other tokens have −3 or less. So 2 is what it takes to tell steps apart, and offsets; all other
-tokens are 4 behind, as the phase of an offset is what errs most.
+tokens have 4 less, as the phase of an offset is what errs most.
 """
 
 from dataclasses import dataclass

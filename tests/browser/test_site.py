@@ -194,11 +194,13 @@ def test_the_walk_says_what_the_network_does(visit: Visit) -> None:
     assert "It was token 13, 5 tokens ago, and it wrote b" in text(page, "#figure")
     page = visit("walk.html#screen=6")
     on_screen(page, 6)
-    for place, wrong in (("1", "7"), ("2", "7"), ("3", "13")):
+    for place, wrong, answer in (("1", "7", ""), ("2", "7", "9"), ("3", "13", "15")):
         page.select_option("#figure select", place)
         until(page, f"document.body.dataset.broken === '{place} {wrong}'")
         assert f"Token {wrong} is the first that is wrong" in text(page, "#figure")
         assert page.locator(".token.wrong").count() == 27 - int(wrong)
+        stops = f"At token {answer} it stops, with the answer accept"
+        assert (stops in text(page, "#figure")) == bool(answer)
     page = visit("walk.html#screen=7")
     on_screen(page, 7)
     assert "It looks back 1,627 tokens, to token 23,455,162" in text(page, "#figure")

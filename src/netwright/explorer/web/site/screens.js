@@ -38,14 +38,14 @@ const does = ({ symbol: read, write }, blank) => (write === read ? read === blan
 const ruleOf = (run, { rule }) => {
   const show = (letter) => letterOf(letter, run.machine.blank);
   return rule.next === null ? `In state ${rule.state}, reading ${show(rule.symbol)}: there is no rule. The machine stops.`
-    : `In state ${rule.state}, reading ${show(rule.symbol)}: ${does(rule, run.machine.blank)}, move ${SIDES[rule.move]}, take the state ${rule.next}.`;
+    : `In state ${rule.state}, reading ${show(rule.symbol)}: ${does(rule, run.machine.blank)}, move ${SIDES[rule.move]}, go into the state ${rule.next}.`;
 };
 const line = (...words) => element("p", { class: "said", role: "status" }, ...words);
 
 function machine(shown, t) {
   const { run, moments } = shown, own = new Set(run.machine.states.filter((_, n) => run.machine.given[n]));
   const rules = run.machine.rules.filter(([state]) => own.has(state)), { rule } = moments[t];
-  const end = t === run.last ? ` That was the last step: accept means yes, ${run.input.join("")} reads the same backwards.` : "";
+  const end = t === run.last ? ` That is the last step: accept means yes, ${run.input.join("")} reads the same backwards.` : "";
   return [tapeOf(shown, t), line(element("b", {}, `State: ${rule.state}. `), ruleOf(run, moments[t]), end), ruleTable(rules, run.machine.blank, rule)];
 }
 
@@ -126,11 +126,11 @@ const BREAKS = [
 async function breaking(place, { t, keep, isWanted, onStop }) {
   const shown = await palindrome(), { run, moments, source } = shown;
   if (!isWanted()) return;
-  const choose = element("select", { "aria-label": "The number whose sign is changed" }, ...BREAKS.map(([name], n) => element("option", { value: n }, name)));
-  const picture = element("div", {});
+  const choose = element("select", { "aria-label": "The weight whose sign is changed" }, ...BREAKS.map(([name], n) => element("option", { value: n }, name)));
+  const picture = element("div", {}), ends = (state) => state && !run.machine.rules.some(([from]) => from === state);
   const draw = async () => {
     const change = BREAKS[choose.value][1], cards = [], chosen = choose.value;
-    let wrong = null;
+    let wrong = null, answer = null; // the first wrong token; the token in a state without rules
     for (let n = 1; n <= run.last; n++) {
       const right = said(run, moments[n]);
       let found = right;
@@ -141,17 +141,18 @@ async function breaking(place, { t, keep, isWanted, onStop }) {
       }
       const same = JSON.stringify(found) === JSON.stringify(right);
       if (!same) wrong ??= n;
+      if (ends(found.state)) answer ??= [n, found.state];
       cards.push(card(n, found, run.machine.blank, same ? (n < START ? "early" : "") : "wrong"));
     }
-    const words = !change ? "All 26 tokens are right: the machine accepts."
-      : wrong ? `Of ${number(weightsOf(source.data).length)} numbers that are not 0, one has another sign. Token ${wrong} is the first that is wrong. Where no detector has a 1 any more, no state comes out, and so it stays.` : "Every token is still right.";
+    const words = !change ? "All 26 tokens are right. The last one's rule leads to accept."
+      : wrong ? `Of ${number(weightsOf(source.data).length)} weights that are not 0, one has another sign. Token ${wrong} is the first that is wrong. ${answer ? `At token ${answer[0]} it stops, with the answer ${answer[1]}. ` : ""}Where no rule is found, no state comes out, and so it stays.` : "Every token is still right.";
     picture.replaceChildren(element("ol", { class: "tokens", "aria-label": "The tokens of the changed network" }, ...cards), line(words));
     document.body.dataset.broken = `${chosen} ${wrong ?? ""}`;
     keep(Number(chosen) || null);
   };
   choose.value = `${BREAKS[t] ? t : 0}`;
   choose.addEventListener("change", draw);
-  place.replaceChildren(element("p", {}, element("label", {}, "change the sign of one number: ", choose)), picture);
+  place.replaceChildren(element("p", {}, element("label", {}, "change the sign of one weight: ", choose)), picture);
   onStop(() => {});
   await draw();
 }
@@ -199,7 +200,7 @@ async function universal(place, { isWanted, onStop }) {
     context.lineTo(at.x(attention.winner), at.y(attention.cell) + at.perCell / 2);
     cased(context, "--layer-3", 3);
   });
-  status.textContent = `Time goes to the right, cells downwards; the orange line is the head. Above: the whole run, with a line at token ${number(far.t)}. Below: tokens ${number(from)} to ${number(to)}, and the look back as a line.`;
+  status.textContent = `Time goes to the right, cells downwards. Dark cells have a 1, light ones are empty; the orange line is the head. Above: the whole run, with a line at token ${number(far.t)}. Below: tokens ${number(from)} to ${number(to)}, and the look back as a line.`;
 }
 
 async function own(place, { isWanted, onStop }) {
@@ -222,9 +223,9 @@ async function own(place, { isWanted, onStop }) {
     const canvas = element("canvas", { role: "img", "aria-label": `The run, ${number(last)} tokens` });
     onStop(() => source.machine.stop());
     result.replaceChildren(
-      line(run.ended ? `The network writes ${number(last)} tokens; at the last one the machine has ${run.outcome} after ${number(run.steps)} steps.` : `The network goes on writing: no end within ${number(last)} tokens.`,
+      line(run.ended ? `The network writes ${number(last)} tokens; at the last one the machine has ${run.outcome === "halted" ? "stopped" : run.outcome} after ${number(run.steps)} steps.` : `The network goes on writing: no end within ${number(last)} tokens.`,
         ` On the tape: ${ends[0] < 0 ? "nothing" : cells.slice(ends[0], ends[1] + 1).map((c) => letterOf(c, blank)).join("")}.`),
-      canvas, element("p", { class: "quiet" }, "Time goes to the right, cells downwards; each shade is a letter, and the orange line is the head. It begins with the walk over the input, to its end and back."), element("p", {}, element("a", { href: address({ machine: text, input: word, kind: ANY, t: 1 }), ...(globalThis.site ? {} : { hidden: true }) }, "See every number of it on the page")));
+      canvas, element("p", { class: "quiet" }, "Time goes to the right, cells downwards; each shade is a letter, and the orange line is the head. It begins with the walk over the input, to its end and back."), element("p", {}, element("a", { href: address({ machine: text, input: word, kind: ANY, t: 1 }), ...(globalThis.site ? {} : { hidden: true }) }, "See every number of it in the explorer")));
     const [first, final] = run.cells;
     await diagram(canvas, source, run, { from: run.lead, to: last + 1, first, last: final });
     document.body.dataset.ran = `${run.outcome} ${run.steps}`;
@@ -239,8 +240,8 @@ export const SCREENS = [
     title: "A machine with a tape",
     words: ["This walk shows how a neural network is built, number by number, so that it computes as a machine does. First the machine.",
       "A *Turing machine* is a computer of the simplest kind. It has a *tape*: a row of cells, each with a letter in it or empty. Its *head* is on one cell, the lit one. And it keeps one word in mind, its *state*.",
-      "A table of *rules* says all that it does: in this state, reading this letter, write a letter, move one cell to the left or right, take this state. That is one step.",
-      "This machine finds out whether a word reads the same backwards. Press “Step” and watch."],
+      "A table of *rules* says all that it does: in this state, reading this letter, write a letter, move one cell to the left or right, go into this state. That is one step. The rule that applies now is lit.",
+      "This machine finds out whether a word reads the same backwards. It ends in the state accept for yes, reject for no. Press “Step” and watch."],
     question: "At first it erases the a on the left, and its state becomes have-a. What is that good for?",
     answer: "The head sees only one cell at a time. The state have-a is how the machine remembers what it erased, while it walks to the other end. There it looks for another a. If it finds one, both ends are equal, and it goes on with what is left: bb.",
     draw: overTokens(START, START, machine, "steps made:", START),
@@ -248,8 +249,8 @@ export const SCREENS = [
   {
     title: "A network has no tape",
     words: ["Now a neural network does the same. It is a *Transformer*, as in a chatbot: it reads all that it has written so far, writes one thing more, and begins again. What it writes one at a time are *tokens*.",
-      "Here a token is a list of 45 numbers, most of them 0. They say three things: the state, the letter that is read, and the move that led there. Each step of the machine is one token.",
-      "But 11 tokens come before the first step. The network is shown its input one letter at a time: with token 1 the first, with token 2 the second. So it begins with a walk over the word, to its end and back, in states of its own (q_init, q_read, q_rewind). Then every letter is in one of its tokens."],
+      "Here a token is a list of 45 numbers, most of them 0. They say three things: the state, the letter that is read, and the move that led there. The rest, all 0, is room for what the network will add. Each step of the machine is one token.",
+      "But 11 tokens come first, the dashed ones. The network is given its word one letter at a time: token 2 reads the first, token 3 the second. So it begins with a walk over the word, to its end and back, in states of its own (q_init, q_read, q_rewind). Then every letter is in one of its tokens."],
     question: "A token names only the one letter that is read. Where is the rest of the tape?",
     answer: "In the tokens before. What is in a cell was written there at some step, and that step has its token. So to know what is in a cell, the network has to find the token that was on it last. The next three screens show how: three layers, one after the other, and each adds something to the token.",
     draw: overTokens(1, 16, tokens),
@@ -257,7 +258,7 @@ export const SCREENS = [
   {
     title: "Layer 1: which rule?",
     words: ["A token goes through three layers; then the next token comes out. The first layer knows the rules. It has a *detector* for each state and each letter: 33 of them, the numbers in the table.",
-      "A detector adds two numbers and takes 1 away: 1 if the state is its own, else 0; and 1 if the letter is its own, else 0. Then everything below 0 counts as 0.",
+      "A detector counts 1 if the state is its own, 1 more if the letter is its own, and takes 1 away. What is below 0 counts as 0.",
       "So just one detector has a 1. It is multiplied by numbers that say what its rule does: the new state, the letter to write, the move. Such numbers, which never change, are the *weights* of a network."],
     question: "Why does a detector take 1 away?",
     answer: "With the right state but another letter it would have 1, too. Less 1, that is 0. Only where both are right it is 1 + 1 − 1 = 1. And where neither is right, it is −1, which counts as 0.",
@@ -266,34 +267,34 @@ export const SCREENS = [
   {
     title: "Layer 2: where is the head?",
     words: ["No token says where the head is. But layer 1 has added a move to each: +1 to the right, −1 to the left. The sum of all moves so far is how far the head is from where it began.",
-      "The second layer looks at all tokens so far. Looking at other tokens is called *attention*, and it is what Transformers are known for. Attention cannot add up, but it can take the *mean*: the sum, divided by how many there are. As the network knows how many there are, that is as good.",
+      "The second layer looks at all tokens so far. Looking at other tokens is called *attention*, and it is what Transformers are known for. Attention cannot add up, but it can take the *mean*: the sum, divided by how many there are. As each token has its number, the network knows how many there are, and that is as good.",
       "Place 0 is the empty cell left of the word, where the head began."],
     question: "At token 10 the mean is 0. Where does the head go?",
     answer: "As many moves to the right as to the left: it goes back to where it began, place 0, left of the word. Move the slider to 10 and see.",
     draw: overTokens(1, 18, layer2),
   },
   {
-    title: "Layer 3: who was here last?",
+    title: "Layer 3: who was there last?",
     words: ["Now the place is known. The third layer asks all tokens so far: *who was last on the place that I go to?*",
       "For that, each token gets a score, computed from its place and its number. The last one on that place has the highest score, and *the highest takes all*: this token alone is asked, and answers with the letter that it wrote.",
-      "In the picture time goes to the right. Each column is the tape at one token, the head's cell is lit, and the line is the look back."],
+      "In the picture time goes to the right. Each column is the tape at one token, the head's cell is lit, and the line leads back to the token that is asked."],
     question: "Token 18 goes to place 2. Tokens 3 and 9 were there, too. Why is token 13 asked?",
     answer: "It was there last. What tokens 3 and 9 left in that cell was read by token 13, which then wrote there itself. Only the newest counts, and so the score is made to be highest for the newest.",
     draw: overTokens(1, 18, layer3),
   },
   {
     title: "Now break it",
-    words: ["That was the whole network. No number in it was learned from examples. Each was computed, and each has one job.",
+    words: ["That was the whole network. No weight in it was learned from examples. Each was computed, and each has one job.",
       "So what happens if one of them is wrong? Choose one: its sign changes, + to − or − to +, and the network runs again, here in your browser. The tokens that come out wrong are marked."],
-    question: "Choose the one in layer 3. That number is wrong from the beginning. Why are the first tokens right all the same?",
-    answer: "The number is used only when a token looks back to a place where an a was written. Until that happens it does no harm. From then on the letters that come back are wrong, and the machine goes astray.",
+    question: "Choose the one in layer 3. That weight is wrong from the beginning. Why are the first tokens right all the same?",
+    answer: "The weight is used only when a token looks back to a place where an a was written. Token 6 is the first that does: it goes back to place 4. Until then the weight does no harm; then token 7 gets no letter, finds no rule, and all is lost.",
     draw: breaking,
   },
   {
     title: "The same weights, every machine",
     words: ["So far the rules were in the weights of layer 1: another machine has other weights. But rules can also be in the *prompt*, the text that a network reads before it writes. Then layer 1 looks up the rule in the prompt, much as layer 3 looks up a letter, and the weights are the same for all machines.",
-      "Here such a network runs the *busy beaver*: of all machines with 5 states and 2 letters (empty is one of them) that stop at all, none takes more steps. It takes 47,176,870. In the middle is token 23,456,789.",
-      "This token was computed beforehand by the same network; in this page it goes up to token 100,000."],
+      "Here such a network runs the *busy beaver*: of all machines with 5 states and 2 letters (empty is one of them) that stop at all, none takes more steps. It takes 47,176,870. The upright line in the picture is at token 23,456,789.",
+      "This token was computed beforehand by the same network; in this page the network runs up to token 100,000. Z is the end: it has no rule."],
     question: "What changes in this network if it is to test words, as on the screens before?",
     answer: "The prompt alone: the rules of the other machine, then the word. Not one of the weights.",
     draw: universal,
@@ -304,7 +305,7 @@ export const SCREENS = [
       "A line is a rule: state, letter that is read, letter to write, l or r for left or right, new state. An empty cell is _ and a line that begins with ; is a remark. The machine begins in the state of the first rule, on the first letter of the input, and stops where there is no rule.",
       "Change a rule, or the input, and run it. Can you make it take 1 away?"],
     question: "Can you write a machine that never stops? What will the network do?",
-    answer: "One line is enough: a _ _ r a, with no input. The network writes tokens for ever, as the machine runs for ever; this page stops it at 100,000. No method can tell for every machine whether it will stop, as Turing proved in 1936. So none can tell it for this network.",
+    answer: "One line is enough: *a _ _ r a*, with no input. The network writes tokens for ever, as the machine runs for ever; this page stops it at 100,000. No method can tell for every machine whether it will stop, as Turing proved in 1936. So none can tell it for this network.",
     draw: own,
   },
 ];

@@ -275,15 +275,15 @@ class _Forward:
                     pair = leads.of_address(U[rest])
                 elif following in reads:
                     sort, right = "step", following
-                    others = {name: own for name, own in reads.items() if name != following}
+                    rivals = {name: each for name, each in reads.items() if name != following}
                     numbers = np.setdiff1d(rest, steps)
                     pair = leads.of_table(
                         reads[following],
                         tables[following],
                         self.variables,
-                        Rivals(U[numbers], list(others.values())),
+                        Rivals(U[numbers], list(rivals.values())),
                     )
-                    more = [*others, f"another {following}"]
+                    more = [*rivals, f"another {following}"]
                 else:
                     own = tokens[following]
                     sort = "end" if following.startswith("<") else "step"

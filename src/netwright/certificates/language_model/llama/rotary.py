@@ -333,7 +333,7 @@ class Head:
         c, loose, k = x.c[n], x.loose[n], x.k[n].real
         same = (x.var == var) & are_bits(var) & known
         low, high = c - loose, c + loose
-        found = []
+        found: list[Floats] = []
         for bit in (1, -1):
             centre, r = np.where(same, c + bit * k, c), np.where(same, loose - np.abs(k), loose)
             found += self._turned(centre - r, centre + r, low, high)
@@ -350,10 +350,9 @@ class Head:
         cos = f.stored(1 - below - few, np.full(half, 1 + few))
         across = np.minimum(angle, 1) * slack + few
         sin = f.stored(-across, across)
-        cos, sin = (tuple(np.tile(end, 2) for end in ends) for ends in (cos, sin))
         swapped = np.concatenate([np.arange(half) + half, np.arange(half)])
-        kept = self._products((low, high), cos)
-        moved = self._products((least[swapped], greatest[swapped]), sin)
+        kept = self._products((low, high), _both(cos))
+        moved = self._products((least[swapped], greatest[swapped]), _both(sin))
         wide = np.maximum(np.abs(moved[0]), np.abs(moved[1]))
         size = np.maximum(np.abs(kept[0]), np.abs(kept[1])) + wide
         return f.stored(kept[0] - wide - f.slack * size, kept[1] + wide + f.slack * size)
@@ -490,6 +489,11 @@ class Head:
         for _ in range(1 + self.rules.partial):
             box = self.rules.stored(box)
         return box
+
+
+def _both(ends: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """For both halves of pairs."""
+    return np.tile(ends[0], 2), np.tile(ends[1], 2)
 
 
 def strongest_of(parts: list[Waves]) -> tuple[Complexes, Places, Floats]:

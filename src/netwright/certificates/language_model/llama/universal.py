@@ -41,7 +41,6 @@ from netwright.certificates.language_model.llama.classes import (
 )
 from netwright.certificates.language_model.universal import (
     ACCEPT,
-    ACCEPTING,
     HALT,
     MOVES,
     STEP,
@@ -158,7 +157,7 @@ class LlamaUniversal(Universal):
             if stage == 0:
                 found.append(Group(f"address {m}", [Class(("address", m), None, ("steps", m))]))
                 continue
-            found += [self._address(m, to) for to in MOVES]
+            found += [self._ruled(m, to) for to in MOVES]
             none = Class(("address", m, "none"), None, ("steps", m), following=HALT,
                          rule=self._none)  # fmt: skip
             found.append(Group(f"address {m} none", [none]))
@@ -174,7 +173,7 @@ class LlamaUniversal(Universal):
     def _none(self) -> ByKey:
         return ByKey(FIRST, ("actions",), self._kinds)
 
-    def _address(self, m: str, to: str) -> Group:
+    def _ruled(self, m: str, to: str) -> Group:
         """Address tokens after a move, whose rule moves."""
         by, on = ByKey(("action", to), ("actions",), self._kinds), m == to
         each = Class(

@@ -90,7 +90,11 @@ class Floats:
 
         kind = ARCHITECTURE.read(options.get("architecture", LLAMA if on == LLAMA else "gpt2"))
         strange = {*options} - {"architecture", "context", "dtype"}
-        if strange or on not in (None, "language-model", LLAMA) or any((machine, self.machine, check, self.model)):
+        if (
+            strange
+            or on not in (None, "language-model", LLAMA)
+            or any((machine, self.machine, check, self.model))
+        ):
             raise InputError(
                 "--universal is for all machines: it takes no MACHINE, --machine, --model or "
                 "--check, and of the network options only --architecture, --context and --dtype"

@@ -165,7 +165,8 @@ class UniversalSubject(Subject):
                 prompt, run = universal_text(machine, machine.default_input, vocabulary)
             except InputError:
                 continue
-            check_prompt(prompt_text(machine, machine.default_input, vocabulary)[0].split(" "), vocabulary)
+            text, _ = prompt_text(machine, machine.default_input, vocabulary)
+            check_prompt(text.split(" "), vocabulary)
             room = min(self.count, vocabulary.context - len(prompt))
             tokens = [*prompt, *islice(run, room)]
             logits, _ = self.model.network.forward(tokens[:-1])

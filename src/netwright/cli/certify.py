@@ -65,7 +65,7 @@ def command(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Prove a GPT-2 or OPT in a folder, in floats."),
+        typer.Option(metavar="FOLDER", help="Prove a GPT-2, OPT or Llama in a folder, in floats."),
     ] = None,
     partial_sums: Annotated[
         int | None,

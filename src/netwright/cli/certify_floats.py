@@ -82,11 +82,7 @@ class Floats:
         from netwright.certificates.language_model.universal import Universal
         from netwright.kind.language_model.kind import ARCHITECTURE, LLAMA, read_context
         from netwright.kind.language_model.universal import UniversalVocabulary
-        from netwright.network.float_certificate import (
-            UNIVERSAL,
-            certify_universal,
-            greatest_contexts,
-        )
+        from netwright.network.float_certificate import certify_universal, greatest_contexts
 
         kind = ARCHITECTURE.read(options.get("architecture", LLAMA if on == LLAMA else "gpt2"))
         strange = {*options} - {"architecture", "context", "dtype"}
@@ -99,8 +95,8 @@ class Floats:
                 "--universal is for all machines: it takes no MACHINE, --machine, --model or "
                 "--check, and of the network options only --architecture, --context and --dtype"
             )
-        if kind not in UNIVERSAL or (on == LLAMA and kind != LLAMA):
-            raise InputError(f"no certificate for a universal {kind} with --on {on or 'nothing'}")
+        if on == LLAMA != kind:
+            raise InputError(f"--on llama is --architecture llama; got {kind}")
         dtypes, parts = _dtypes(options), self.partial_sums or 0
         states = 16 if self.states is None else self.states
         symbols = 8 if self.symbols is None else self.symbols

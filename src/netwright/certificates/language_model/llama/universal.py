@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from netwright.certificates.language_model.classes import ADDRESS, RUN, ByKey, Key
 from netwright.certificates.language_model.llama.classes import (
@@ -117,9 +117,9 @@ class LlamaUniversal(Universal):
         """All classes of reachable contexts."""
         blank, last = (("written", 0),), (("state", len(self.states) - 1),)
 
-        def one(*key: str, text: str | None = None, **more: object) -> list[Class]:
+        def one(*key: str, text: str | None = None, **more: Any) -> list[Class]:
             """A class that finds `<s>`."""
-            return [Class(key, text, flagged=FIRST, **more)]  # type: ignore[arg-type]
+            return [Class(key, text, flagged=FIRST, **more)]
 
         start = Group("start", [Class(("start",), BOS)], first=True)
         found = [
@@ -147,7 +147,11 @@ class LlamaUniversal(Universal):
                         table=f"working {m}")  # fmt: skip
             ends = one("ends", m, before=("before step", m), following=ACCEPT, table=f"ends {m}",
                        known=last)  # fmt: skip
-            accept = Class(("accept", m), ACCEPT, ("ends", m), following=STOP, rule=self._none)
+            # Of two states, `acc` is told by no bit of a key; then a flag says enough.
+            how: dict[str, Any] = {"rule": self._none}
+            if len(self.states) == 2:
+                how = {"flagged": FIRST}
+            accept = Class(("accept", m), ACCEPT, ("ends", m), following=STOP, **how)
             found += [
                 Group(f"action {m}", [action], told=said),
                 Group(f"step {m}", works, handed=OWN),

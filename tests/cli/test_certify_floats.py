@@ -358,7 +358,7 @@ def test_a_prompt_in_a_file(kind: str, tmp_path: Path, capsys: pytest.CaptureFix
         assert "certified: on every run of the machine in this prompt" in said(capsys)
         for text, failure in (
             (prompt.replace("q1:", "q0:"), "has a rule already, at token 1"),
-            (prompt.replace("<tape>", ""), "where <tape> is expected"),
+            (prompt.replace("<tape>", ""), "is expected"),
             (prompt.replace(" <tape>", "\xa0<tape>"), "is no token of a prompt"),
             ("", "token 1: the prompt ends where <tape> is expected"),
             ("x\n" * 100_000, "token 1: 'x' is no token of a prompt"),

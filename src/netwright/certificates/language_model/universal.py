@@ -323,12 +323,13 @@ def prompt_obligations(about: Universal, words: Sequence[str], context: int) -> 
                 f"{len(words):,} tokens, {added} leave no room in {context:,}",
             )
 
+    has_tape = end < len(words)
     name, misread = about.of_tape(letters)
     return [
         fails("every word is a token", len(words), strange()),
         fails(f"keys and actions in turn, then {TAPE}", end + 1, misplaced()),
         fails("at most one rule for each key", len(rules) // 2, repeated()),
-        fails(name, len(letters), ((end + 1 + n, what) for n, what in misread)),
+        fails(name, len(letters), ((end + 1 + n, what) for n, what in misread if has_tape)),
         fails("it fits into the context", 1, long()),
     ]
 

@@ -1,10 +1,11 @@
 """What a coordinate can be, for all tokens of a class at once, if offsets are written as phases.
 
-The phase of an offset v is P_j(v) = e^(−i·w_j·v), for RoPE's frequencies w_j. A coordinate is
-c + Re(κ·P_j(v)) + e with |e| ≤ r: it depends on one pair j of one unknown offset v, or on none
-(κ = 0), and whatever else it depends on goes into r. Bits of numbers are phases that are 1 or −1, so
-all rules are true of them; where more is known of a bit, it is used. As in `boxes`, each rule returns what contains
-all that a runtime with the promises of `rounding` can compute, in any order of sums.
+The phase of an offset v is P_j(v) = e^(−i·w_j·v), for RoPE's frequencies w_j. A coordinate is c +
+Re(κ·P_j(v)) + e with |e| ≤ r: it depends on one pair j of one unknown offset v, or on none (κ =
+0), and whatever else it depends on goes into r. Bits of numbers are phases that are 1 or −1, so
+all rules are true of them; where more is known of a bit, it is used. As in `boxes`, each rule
+returns what contains all that a runtime with the promises of `rounding` can compute, in any order
+of sums.
 """
 
 from collections.abc import Iterator

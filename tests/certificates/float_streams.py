@@ -67,7 +67,7 @@ def swapped(head: Head, part: str, old: str, new: str) -> Head:
     places = dict(zip(matrix.rows.places(old), matrix.rows.places(new), strict=True))
     entries = {(places.get(j, j), k): w for (j, k), w in matrix.entries.items() if j not in
                matrix.rows.places(new)}  # fmt: skip
-    changed: dict[str, Any] = {part: Matrix(matrix.rows, matrix.columns, entries)}
+    changed: dict[str, Any] = {part: replace(matrix, entries=entries)}
     return replace(head, **changed)
 
 

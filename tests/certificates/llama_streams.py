@@ -10,10 +10,11 @@ from tests.certificates.float_streams import UNIT, Streams, starts_of, texts_of
 from netwright.certificates.language_model.boxes import NONE
 from netwright.certificates.language_model.checker import Proof
 from netwright.certificates.language_model.classes import Key
-from netwright.certificates.language_model.llama.classes import Group, LlamaNames
+from netwright.certificates.language_model.llama.classes import Group, LlamaArgument, LlamaNames
 from netwright.certificates.language_model.llama.forward import LlamaModel, prove_llama
 from netwright.certificates.language_model.llama.waves import (
     BEYOND,
+    BITS,
     DIFFERENCE,
     FAR,
     GIVEN,
@@ -89,7 +90,9 @@ class Recorded(FloatLlama):
 class Proved:
     """The intervals of a model in a format."""
 
-    def __init__(self, model: LlamaModel, names: LlamaNames, format: Format) -> None:
+    names: Any
+
+    def __init__(self, model: LlamaModel, names: LlamaArgument, format: Format) -> None:
         self.boxes: dict[str, dict[Key, tuple[Waves, int]]] = {}
         self.refused: dict[str, dict[Key, tuple[Waves, int]]] = {}
         self.model, self.names = model, names
@@ -178,7 +181,9 @@ class Proved:
                 x, wave, slope = np.asarray(rows[i], np.float64), *np.zeros((2, box.c.shape[1]))
                 for d in np.flatnonzero((box.var != NONE) & (box.k[n] != 0)).tolist():
                     kind, pair = VARIABLES[box.var[d] // MOST_PAIRS], int(box.var[d] % MOST_PAIRS)
-                    if kind in known:
+                    if kind in BITS and kind in known:
+                        wave[d] = box.k[n, d].real * (1 if known[kind] >> pair & 1 else -1)
+                    elif kind in known:
                         wave[d] = (box.k[n, d] * np.exp(-1j * self.w[pair] * known[kind])).real
                     else:
                         slope[d] = abs(box.k[n, d])

@@ -276,12 +276,13 @@ def test_what_has_no_certificate_yet_says_so(
 SIZE = ["--states", "8", "--symbols", "4", "--context", "64"]
 
 
-def test_a_universal_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_a_universal_model(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "c.json"
-    call = ["certify", "--universal", *SIZE]
+    call = ["certify", "--universal", "--architecture", kind, *SIZE]
     assert main([*call, "-o", str(file)]) == 0
     out = capsys.readouterr().out
-    assert "gpt2, for 8 states, 4 symbols" in out
+    assert f"{kind}, for 8 states, 4 symbols" in out
     assert "certified: on every machine of this size and input" in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 80
     assert main([*call, "--on", "language-model", "--dtype", "bfloat16", "--json"]) == 0
@@ -305,7 +306,7 @@ def test_a_universal_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
             assert message in said(capsys)
 
 
-@pytest.mark.parametrize("to", ["gpt2", "opt"])
+@pytest.mark.parametrize("to", ["gpt2", "opt", "llama"])
 def test_a_universal_folder(to: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, file = tmp_path / "out", tmp_path / "c.json"
     export_universal(to, folder, states=8, symbols=4, context=64)
@@ -324,7 +325,8 @@ def test_a_universal_folder(to: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "its files are certified in" in said(capsys)
 
     config = (folder / "config.json").read_text(encoding="utf-8")
-    changed = {**json.loads(config), "activation_function": "gelu"}
+    activation = "hidden_act" if to == "llama" else "activation_function"
+    changed = {**json.loads(config), activation: "gelu"}
     (folder / "config.json").write_text(json.dumps(changed), encoding="utf-8")
     assert main(check) == 2
     (folder / "config.json").write_text(config, encoding="utf-8")
@@ -342,10 +344,12 @@ def test_a_universal_folder(to: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["audit", str(folder)]) == 1
 
 
-def test_a_prompt_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    export_universal("gpt2", tmp_path / "out", states=8, symbols=4, context=64, check=0)
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_a_prompt_in_a_file(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export_universal(kind, tmp_path / "out", states=8, symbols=4, context=64, check=0)
     file = tmp_path / "prompt.txt"
-    for how in (["--model", str(tmp_path / "out")], ["--universal", *SIZE]):
+    size = [*SIZE, "--architecture", kind]
+    for how in (["--model", str(tmp_path / "out")], ["--universal", *size]):
         call = ["certify", *how, "--dtype", "float32", "--prompt-file", str(file)]
         assert main(["compile", NAME, "--prompt", "--model", str(tmp_path / "out")]) == 0
         prompt = capsys.readouterr().out
@@ -356,7 +360,7 @@ def test_a_prompt_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         assert "certified: on every run of the machine in this prompt" in said(capsys)
         for text, failure in (
             (prompt.replace("q1:", "q0:"), "has a rule already, at token 1"),
-            (prompt.replace("<tape>", ""), "where <tape> is expected"),
+            (prompt.replace("<tape>", ""), "is expected"),
             (prompt.replace(" <tape>", "\xa0<tape>"), "is no token of a prompt"),
             ("", "token 1: the prompt ends where <tape> is expected"),
             ("x\n" * 100_000, "token 1: 'x' is no token of a prompt"),
@@ -366,6 +370,7 @@ def test_a_prompt_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
             out = capsys.readouterr().out
             assert failure in " ".join(out.split())
             assert "R1" not in out
+            assert "L1" not in out
             assert max(map(len, out.splitlines())) <= 80
         file.write_bytes(b"\xff")
         assert main(call) == 2
@@ -397,6 +402,8 @@ def test_a_prompt_is_checked_where_it_is_compiled(
         (["--universal", "--model", "x"], "it takes no MACHINE"),
         (["--universal", "--base", "4"], "it takes no MACHINE"),
         (["--universal", "--states", "1"], "2 to 4,096 states"),
+        (["--universal", "--architecture", "rnn"], "architecture"),
+        (["--universal", "--on", "llama", "--architecture", "gpt2"], "--on llama is"),
         (["--universal", "--context", "4"], "expected 8 to 65,536 tokens"),
         (["--universal", "--partial-sums", "-1"], "partial sums are -1"),
         ([NAME, "--states", "4"], "are for --universal"),

@@ -78,31 +78,40 @@ class Floats:
         self, machine: str | None, check: Path | None, on: str | None, options: dict[str, Any]
     ) -> int:
         """Prove the universal model of some size."""
+        from netwright.certificates.language_model.llama.universal import LlamaUniversal
         from netwright.certificates.language_model.universal import Universal
-        from netwright.kind.language_model.kind import read_context
+        from netwright.kind.language_model.kind import ARCHITECTURE, LLAMA, read_context
         from netwright.kind.language_model.universal import UniversalVocabulary
         from netwright.network.float_certificate import certify_universal, greatest_contexts
 
-        strange = {*options} - {"context", "dtype"} or on not in (None, "language-model")
-        if strange or any((machine, self.machine, check, self.model)):
+        kind = ARCHITECTURE.read(options.get("architecture", LLAMA if on == LLAMA else "gpt2"))
+        strange = {*options} - {"architecture", "context", "dtype"}
+        if (
+            strange
+            or on not in (None, "language-model", LLAMA)
+            or any((machine, self.machine, check, self.model))
+        ):
             raise InputError(
                 "--universal is for all machines: it takes no MACHINE, --machine, --model or "
-                "--check, and of the network options only --context and --dtype"
+                "--check, and of the network options only --architecture, --context and --dtype"
             )
+        if on == LLAMA != kind:
+            raise InputError(f"--on llama is --architecture llama; got {kind}")
         dtypes, parts = _dtypes(options), self.partial_sums or 0
         states = 16 if self.states is None else self.states
         symbols = 8 if self.symbols is None else self.symbols
         context = read_context(options.get("context", 2048))
         known = UniversalVocabulary.of(states, symbols, context)
-        asked = self._asked(Universal(known.states, known.symbols), context)
+        about = LlamaUniversal if kind == LLAMA else Universal
+        asked = self._asked(about(known.states, known.symbols), context)
         if _failing(asked):
             return self._refused(asked)
         found = self._working(
-            lambda tell: certify_universal(states, symbols, context, dtypes, parts, tell)
+            lambda tell: certify_universal(states, symbols, context, dtypes, parts, tell, kind)
         )
         longest = None
         if self.greatest:
-            longest = self._working(lambda tell: greatest_contexts(found.about, parts, tell))
+            longest = self._working(lambda tell: greatest_contexts(found.about, parts, tell, kind))
         return self._shown(found, [], longest, "", asked)
 
     def of_network(self, network: Any, options: dict[str, Any]) -> int:

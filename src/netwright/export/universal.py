@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from netwright.certificates.language_model.llama.universal import LlamaUniversal
 from netwright.certificates.language_model.universal import Universal, prompt_obligations
 from netwright.errors import FormatError, InputError, NetworkError
 from netwright.exact.meanings import Meanings
@@ -163,7 +164,8 @@ class UniversalSubject(Subject):
                 prompt, run = universal_text(machine, machine.default_input, vocabulary)
             except InputError:
                 continue
-            check_prompt([vocabulary.texts[token] for token in prompt[1:-1]], vocabulary)
+            text, _ = prompt_text(machine, machine.default_input, vocabulary)
+            check_prompt(text.split(" "), vocabulary)
             room = min(self.count, vocabulary.context - len(prompt))
             tokens = [*prompt, *islice(run, room)]
             logits, _ = self.model.network.forward(tokens[:-1])
@@ -179,10 +181,9 @@ class UniversalSubject(Subject):
 
 
 def check_prompt(words: Sequence[str], vocabulary: UniversalVocabulary) -> None:
-    """Raise NetworkError for a prompt that is not as the certificate of a GPT-2 asks for it."""
-    if isinstance(vocabulary, LlamaUniversalVocabulary):
-        return
-    about = Universal(vocabulary.states, vocabulary.symbols)
+    """Raise NetworkError for a prompt that is not as the model's certificate asks for it."""
+    kind = LlamaUniversal if isinstance(vocabulary, LlamaUniversalVocabulary) else Universal
+    about = kind(vocabulary.states, vocabulary.symbols)
     for each in prompt_obligations(about, words, vocabulary.context):
         if each.failure is not None:
             raise NetworkError(f"the prompt is not as its model needs it: {each.failure}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netwright.certificates.language_model.checker import Model, Proof, prove
-from netwright.certificates.language_model.classes import Argument, Names
+from netwright.certificates.language_model.classes import Names
 from netwright.certificates.language_model.file import (
     certificate,
     lead_text,
@@ -16,6 +16,7 @@ from netwright.certificates.language_model.file import (
 )
 from netwright.certificates.language_model.llama.classes import LlamaNames
 from netwright.certificates.language_model.llama.forward import LlamaModel, prove_llama
+from netwright.certificates.language_model.llama.universal import LlamaUniversal
 from netwright.certificates.language_model.reading import (
     Files,
     check_tokens,
@@ -35,6 +36,7 @@ from netwright.kind.language_model.construction import (
 from netwright.kind.language_model.llama.checkpoint import EPSILON
 from netwright.kind.language_model.llama.construction import CompiledLlama, compile_llama
 from netwright.kind.language_model.llama.phases import THETA
+from netwright.kind.language_model.llama.universal import UniversalLlama, universal_llama
 from netwright.kind.language_model.universal import UniversalModel, universal_model
 from netwright.kind.language_model.vocabulary import LONGEST, SHORTEST
 from netwright.machine.turing_machine import TuringMachine
@@ -46,6 +48,10 @@ from netwright.text import Notify
 COMPILERS: Mapping[str, Callable[[TuringMachine, int], CompiledLanguageModel]] = {
     "gpt2": compile_language_model,
     "llama": compile_llama,
+}
+UNIVERSAL: Mapping[str, Callable[[int, int, int], UniversalModel]] = {
+    "gpt2": universal_model,
+    "llama": universal_llama,
 }
 MOST_PARTS = 64
 """Maximum for `partial_sums`."""
@@ -149,12 +155,15 @@ def certify_files(
 
 
 def _proved(
-    model: Model | LlamaModel, argument: Argument | LlamaNames, format: Format, partial: int
+    model: Model | LlamaModel,
+    argument: Universal | Names | LlamaNames,
+    format: Format,
+    partial: int,
 ) -> Proof:
     if isinstance(model, LlamaModel):
-        assert isinstance(argument, LlamaNames)
+        assert isinstance(argument, LlamaNames | LlamaUniversal)
         return prove_llama(model, argument, format, partial)
-    assert not isinstance(argument, LlamaNames)
+    assert isinstance(argument, Names | Universal)
     return prove(model, argument, format, partial)
 
 
@@ -186,7 +195,7 @@ def _files(compiled: CompiledLanguageModel | UniversalModel) -> Files:
     weights = compiled.weights()
     tokens = {text: n for n, text in enumerate(compiled.network.vocabulary)}
     sizes = weights.tensors, tokens, weights.blocks, weights.heads
-    if isinstance(compiled, CompiledLlama):
+    if isinstance(compiled, CompiledLlama | UniversalLlama):
         model = LlamaModel(*sizes, EPSILON, compiled.context, THETA)
         return Files(model, weights.architecture, tokens)
     if weights.architecture != "gpt2":
@@ -194,7 +203,9 @@ def _files(compiled: CompiledLanguageModel | UniversalModel) -> Files:
     return Files(Model(*sizes, 1e-5, compiled.context), "gpt2", tokens)
 
 
-def _argument(about: TuringMachine | Universal, architecture: str) -> Argument | LlamaNames:
+def _argument(
+    about: TuringMachine | Universal, architecture: str
+) -> Universal | Names | LlamaNames:
     """What is said of the texts of a machine, or of all of them."""
     if isinstance(about, Universal):
         return about
@@ -205,7 +216,8 @@ def _argument(about: TuringMachine | Universal, architecture: str) -> Argument |
 def _made(about: TuringMachine | Universal, context: int, architecture: str) -> Files:
     """The checkpoint that is exported for a machine, or for all of them."""
     if isinstance(about, Universal):
-        return _files(universal_model(len(about.states), len(about.symbols), context))
+        make = UNIVERSAL[architecture]
+        return _files(make(len(about.states), len(about.symbols), context))
     return _files(COMPILERS[architecture](about, context))
 
 
@@ -226,9 +238,10 @@ def certify_universal(
     dtypes: Sequence[str] | None = None,
     partial_sums: int = 0,
     notify: Notify = lambda _: None,
+    architecture: str = "gpt2",
 ) -> FloatCertificate:
     """Prove the checkpoint for all machines that `export --universal` writes."""
-    files = _files(universal_model(states, symbols, context))
+    files = _files(UNIVERSAL[architecture](states, symbols, context))
     return certify_files(files, None, dtypes, partial_sums, notify)
 
 
@@ -285,7 +298,8 @@ def check_float_certificate(
     elif given is not None:
         files = _made(given, said["context"], said["architecture"])
     else:
-        files = _files(universal_model(**whole["universal"], context=said["context"]))
+        sizes = whole["universal"]["states"], whole["universal"]["symbols"], said["context"]
+        files = _files(UNIVERSAL[said["architecture"]](*sizes))
     formats = [each["format"] for each in whole["proofs"] if each["format"] in FORMATS]
     if not formats or len({*formats}) != len(formats):
         raise FormatError(f"{label}: proofs: expected one or more formats, each of them once")

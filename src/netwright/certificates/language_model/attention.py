@@ -23,7 +23,7 @@ precision the sum of others, and the errors on the way, are 4λ·max|v| at most.
 *Anything else* finds a weighted mean of values, somewhere between the least and the greatest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ import numpy as np
 
 from netwright.certificates.language_model.boxes import NONE, Box, Ends, Rules, UnprovedError
 from netwright.certificates.language_model.classes import ByKey, Class, Group, Key
-from netwright.certificates.language_model.rounding import Floats
+from netwright.certificates.language_model.rounding import Floats, Format
 from netwright.certificates.language_model.variables import Variables
 
 LEAST = 1e-300
@@ -71,6 +71,52 @@ def least_product(a: tuple[Floats, Floats], b: tuple[Any, Any]) -> Floats:
     products = [x * y for x in a for y in b]
     least: Floats = np.minimum(np.minimum(*products[:2]), np.minimum(*products[2:]))
     return least
+
+
+class Keys(NamedTuple):
+    """The keys of a look-up by key, slot by slot."""
+
+    own: Ends
+    """Those of the class that is sought."""
+    among: Sequence[Ends]
+    """Those of all classes with keys, for a token that has the query's own."""
+    others: Sequence[tuple[Ends, int]]
+    """Those of other classes, and how many tokens of them there can be."""
+    at: np.ndarray
+    """The number of the key's bit in each slot; −1 where there is none."""
+    bits: int
+
+    def leak(
+        self, e: Ends, rounding: Callable[[float], float], scale: float, format: Format
+    ) -> float:
+        """What all others weigh beside the sought token; `rounding` is of two scores of a size."""
+        own, size = self.own, _greatest(e)
+
+        def gap(other: Ends) -> Floats:
+            """How much more than another the sought token's score has, slot by slot."""
+            on = least_product(e[:2], (own.low - other.high, own.high - other.low))
+            off = (own.low_off - other.high_off, own.high_off - other.low_off)
+            least: Floats = np.minimum(on, least_product(e[2:], off))
+            return least
+
+        def lost(other: Ends) -> float:
+            return rounding(float(size @ (_greatest(own) + _greatest(other))) / 2)
+
+        same = np.min([gap(other) for other in self.among], axis=0)
+        flipped = np.min([gap(Ends(*other[2:], *other[:2])) for other in self.among], axis=0)
+        least = np.minimum(same, flipped)
+        gaps = np.zeros(self.bits)
+        np.add.at(gaps, self.at[self.at >= 0], (flipped - least)[self.at >= 0] / scale)
+        base = (float(least.sum()) - max(map(lost, self.among))) / scale
+        rest, fewest = 0.0, base + float(gaps.min(initial=np.inf))
+        for other, count in self.others:
+            more = (float(gap(other).sum()) - lost(other)) / scale
+            fewest = min(fewest, more)
+            rest += count * float(np.exp(-more))
+        if format.exact:
+            return 0.0 if fewest > 0 and (gaps > 0).all() else np.inf
+        others = np.exp(-base) * (np.expm1(np.log1p(np.exp(-gaps)).sum()) + LEAST)
+        return float((others + rest + LEAST) * (1 + 2.0**-16))
 
 
 class Head:
@@ -200,47 +246,23 @@ class Head:
         among = [self._by_bit(h, m, var) for h, m in self.sets[by.among]]
         leaks = np.zeros(len(q.c))
         for n, name in enumerate(sought.sets):
-            row = q.rows(np.array([n]))
-            e = Ends(*(each[0] for each in row.ends))
             if name is None:
                 continue
             (place,) = self.sets[name]
-            own = self._by_bit(*place, var)
-            size, scale = row.size[0], np.sqrt(self.size)
-
-            def gap(other: Ends, e: Ends = e, own: Ends = own) -> Floats:
-                """How much more than another the sought token's score has, slot by slot."""
-                on = least_product(e[:2], (own.low - other.high, own.high - other.low))
-                off = (own.low_off - other.high_off, own.high_off - other.low_off)
-                least: Floats = np.minimum(on, least_product(e[2:], off))
-                return least
-
-            def lost(other: Ends, size: Floats = size, own: Ends = own) -> float:
-                both = size @ (_greatest(own) + _greatest(other))
-                return float(self._rounding(np.array([both / 2]))[0])
-
-            same = np.min([gap(other) for other in among], axis=0)
-            flipped = np.min([gap(Ends(*other[2:], *other[:2])) for other in among], axis=0)
-            least = np.minimum(same, flipped)
-            gaps = np.zeros(len(bits))
-            np.add.at(gaps, at[at >= 0], (flipped - least)[at >= 0] / scale)
-            base = (float(least.sum()) - max(map(lost, among))) / scale
-            rest, fewest = 0.0, base + float(gaps.min(initial=np.inf))
+            others = []
             for h, group in enumerate(self.groups):
                 for m in range(len(group.classes)):
-                    if (h, m) == place or (h, m) in self.sets[by.among]:
-                        continue
-                    low, high = (each[m] for each in self.key_ends[h])
-                    other = Ends(low, high, low, high)
-                    more = (float(gap(other).sum()) - lost(other)) / scale
-                    fewest = min(fewest, more)
-                    count = 1 if group.first else self.variables.context
-                    rest += count * float(np.exp(-more))
-            if f.exact:
-                leaks[n] = 0.0 if fewest > 0 and (gaps > 0).all() else np.inf
-            else:
-                others = np.exp(-base) * (np.expm1(np.log1p(np.exp(-gaps)).sum()) + LEAST)
-                leaks[n] = (others + rest + LEAST) * (1 + 2.0**-16)
+                    if (h, m) != place and (h, m) not in self.sets[by.among]:
+                        low, high = (each[m] for each in self.key_ends[h])
+                        count = 1 if group.first else self.variables.context
+                        others.append((Ends(low, high, low, high), count))
+            row = q.rows(np.array([n]))
+            query, own = Ends(*(each[0] for each in row.ends)), self._by_bit(*place, var)
+            keys = Keys(own, among, others, at, len(bits))
+            leaks[n] = keys.leak(
+                query, lambda size: float(self._rounding(np.array([size]))[0]),
+                np.sqrt(self.size), f,
+            )  # fmt: skip
         return leaks
 
     def _by_bit(self, h: int, m: int, var: np.ndarray) -> Ends:

@@ -198,7 +198,7 @@ class _Forward:
             wte = self.tensor("transformer.wte.weight")[rows]
             box = Box(wte, 0 * wte, 0 * wte, np.full(wte.shape[1], NONE))
             if of.text is None:
-                box = self._by_bits(wte, self.tables[of.table]).box(first=False)
+                box = by_bits(self.variables, wte, self.tables[of.table]).box(first=False)
             sums, whole = wte.sum(axis=1), (wte == np.rint(wte)).all(axis=0)
             ends = float(sums.min()), float(sums.max())
             self._tokens[place] = _Token(box, ends, whole, np.abs(wte).max(axis=0))
@@ -206,12 +206,6 @@ class _Forward:
 
     def _rows(self, of: Tokens) -> list[int]:
         return [self.model.tokens[text] for text in of.texts]
-
-    def _by_bits(self, rows: Floats, of: Tokens) -> Table:
-        """The rows of a table's tokens, as bits of its numbers."""
-        found = self.variables.read(rows, self.variables.of(of.numbers))
-        r = np.maximum(found.r, np.abs(found.c_first - found.c))
-        return Table(found.c, found.k, r, found.var, found.c)
 
     def _as_bits(self, box: Box, group: Group) -> Box:
         """Numbers that are known, as bits of variables whose value is known: x = (x·bit)·bit."""
@@ -221,7 +215,7 @@ class _Forward:
         c, k, var = box.c.copy(), box.k.copy(), box.var.copy()
         for table in self.tables.values():
             name = "lm_head.weight" if table.right else "transformer.wte.weight"
-            read = self._by_bits(self.tensor(name)[self._rows(table)], table)
+            read = by_bits(self.variables, self.tensor(name)[self._rows(table)], table)
             for kind in table.numbers:
                 called = table.right.get(kind, kind)
                 for j in range(self.variables.width(kind) if called in known else 0):
@@ -301,7 +295,10 @@ class _Forward:
         """The least lead of every class with a right token, over all others."""
         U = self.tensor("lm_head.weight")
         tables = {name: each for name, each in self.tables.items() if each.right}
-        reads = {name: self._by_bits(U[self._rows(each)], each) for name, each in tables.items()}
+        reads = {
+            name: by_bits(self.variables, U[self._rows(each)], each)
+            for name, each in tables.items()
+        }
         unit = float(np.abs(reads[ADDRESS].k).max()) or 1.0
         others = np.ones(len(U), bool)
         others[[row for each in tables.values() for row in self._rows(each)]] = False
@@ -318,10 +315,12 @@ class _Forward:
             for following, rows in wanted.items():
                 box = y.rows(np.array(rows))
                 over = {name: read for name, read in reads.items() if name != following}
-                rivals = _Rivals(U[rest], list(over.values()))
+                rivals = Rivals(U[rest], list(over.values()))
                 names = [*(texts.get(int(t), f"token {t}") for t in rest), *map(_shown, over)]
                 if following in reads:
-                    leads = self._table_leads(box, reads[following], tables[following], rivals)
+                    read = reads[following]
+                    row = RightRow.of(box, read, tables[following], self.variables)
+                    leads = table_leads(box, read, row, rivals, self.rules)
                     names.append(f"another {_shown(following)}")
                 else:
                     own = self.model.tokens[following]
@@ -329,10 +328,10 @@ class _Forward:
                     leads[:, np.flatnonzero(rest == own)] = np.inf
                 leads = leads / unit
                 leads = np.where(np.isnan(leads), -np.inf, leads)
-                row, column = np.unravel_index(leads.argmin(), leads.shape)
-                after = group.classes[rows[int(row)]]
+                at, column = np.unravel_index(leads.argmin(), leads.shape)
+                after = group.classes[rows[int(at)]]
                 where = f"after {after}: {_right(following)} against {names[column]}"
-                least = float(leads[row, column])
+                least = float(leads[at, column])
                 sort = _sort(following)
                 if sort not in self.proof.leads or least < self.proof.leads[sort].least:
                     self.proof.leads[sort] = Lead(least, where)
@@ -340,63 +339,22 @@ class _Forward:
     def _kept(self, lead: Floats, sizes: Floats, greatest: Floats, D: int) -> Floats:
         return self.rules.kept(lead, sizes, greatest, D)
 
-    def _token_leads(self, y: Box, own: Floats, rivals: "_Rivals") -> Floats:
+    def _token_leads(self, y: Box, own: Floats, rivals: "Rivals") -> Floats:
         """The leads of one token over others, and over all of each table."""
         lead, size = rivals.over(y, own)
         size = size + (y.size @ np.abs(own))[:, None]
         greatest = (np.abs(y.c @ own) + y.loose @ np.abs(own))[:, None]
         return self._kept(lead, size, greatest, len(own))
 
-    def _table_leads(self, y: Box, read: Table, of: Tokens, rivals: "_Rivals") -> Floats:
-        """The leads of the right token of a table over others, and last over all of its own.
 
-        A row of U is α + κ·bit ± ρ, for a bit of the token's number. Where y has the same bit of
-        the right one, it adds κk − |κ|(|c| + r) at least; another token of the table that differs
-        there has twice that less.
-        """
-        names = {
-            number: (place, right)
-            for place, (number, right) in enumerate(
-                (self.variables.number(kind, j), self.variables.known(of.right[kind], j))
-                for kind in of.numbers
-                for j in range(self.variables.width(kind))
-            )
-        }
-        gaps = np.zeros((len(y.c), len(names)))
-        greatest = np.abs(y.c @ read.c) + y.loose @ np.abs(read.c) + y.size @ read.r
-        own = np.zeros_like(y.c)
-        for d in np.flatnonzero(read.k):
-            kappa = read.k[d]
-            bit, (number, sign) = names[int(read.var[d])]
-            if y.var[d] == number:
-                own[:, d] = kappa * sign * y.k[:, d] - np.abs(kappa) * (
-                    np.abs(y.c[:, d]) + y.r[:, d]
-                )
-            else:
-                own[:, d] = -np.abs(kappa) * y.size[:, d]
-            gaps[:, bit] += 2 * own[:, d]
-        slips = y.size @ read.r
-        between = np.where(
-            (gaps > 0).all(axis=1), gaps.min(axis=1), np.minimum(gaps, 0).sum(axis=1)
-        )
-        between = between - 2 * slips
-        wide = np.abs(read.k) + read.r
-        D = len(read.c)
-        size = y.size @ (np.abs(read.c) + wide)
-        # Of the right logit: all bits together, and not each for itself.
-        signed = np.abs(own.sum(axis=1) + y.c @ read.c)
-        spread = (y.size @ wide) - own.sum(axis=1)
-        greatest = np.minimum(
-            greatest + y.size @ np.abs(read.k), signed + spread + y.loose @ np.abs(read.c) + slips
-        )
-        lead, sizes = rivals.over(y, read.c)
-        lead = lead + (own.sum(axis=1) - slips)[:, None]
-        over = self._kept(lead, size[:, None] + sizes, greatest[:, None], D)
-        to_others = self._kept(between[:, None], 2 * size[:, None], greatest[:, None], D)
-        return np.concatenate([over, to_others], axis=1)
+def by_bits(variables: Variables, rows: Floats, of: Tokens) -> Table:
+    """The rows of a table's tokens, as bits of its numbers."""
+    found = variables.read(rows, variables.of(of.numbers))
+    r = np.maximum(found.r, np.abs(found.c_first - found.c))
+    return Table(found.c, found.k, r, found.var, found.c)
 
 
-class _Rivals:
+class Rivals:
     """Rows of the unembedding that must lose: single ones, and all of each table together."""
 
     def __init__(self, rest: Floats, tables: Sequence[Table]) -> None:
@@ -413,6 +371,72 @@ class _Rivals:
             lead[:, -len(self.wide) :] -= spread
             size[:, -len(self.wide) :] += spread
         return lead, size
+
+
+class RightRow(NamedTuple):
+    """The right row of a table, α + κ·bit ± ρ, times y.
+
+    Where y has the same bit of the right token's number, it adds κk − |κ|(|c| + r) at least, the
+    lead of α alone aside; another token of the table that differs there has twice that less.
+    """
+
+    own: Floats
+    """What κ·bit adds at least, for each coordinate."""
+    gaps: Floats
+    """How much less another token has that differs in a bit alone."""
+    slips: Floats
+
+    @staticmethod
+    def of(y: Box, read: Table, of: Tokens, variables: Variables) -> "RightRow":
+        """What is known of it."""
+        names = {
+            number: (place, right)
+            for place, (number, right) in enumerate(
+                (variables.number(kind, j), variables.known(of.right[kind], j))
+                for kind in of.numbers
+                for j in range(variables.width(kind))
+            )
+        }
+        gaps, own = np.zeros((len(y.c), len(names))), np.zeros_like(y.c)
+        for d in np.flatnonzero(read.k):
+            kappa = read.k[d]
+            bit, (number, sign) = names[int(read.var[d])]
+            if y.var[d] == number:
+                own[:, d] = kappa * sign * y.k[:, d] - np.abs(kappa) * (
+                    np.abs(y.c[:, d]) + y.r[:, d]
+                )
+            else:
+                own[:, d] = -np.abs(kappa) * y.size[:, d]
+            gaps[:, bit] += 2 * own[:, d]
+        return RightRow(own, gaps, y.size @ read.r)
+
+    @property
+    def more(self) -> Floats:
+        """What it adds to the lead of α."""
+        found: Floats = self.own.sum(axis=1) - self.slips
+        return found
+
+
+def table_leads(y: Box, read: Table, right: RightRow, rivals: Rivals, rules: Rules) -> Floats:
+    """The leads of the right token of a table over others, and last over all of its own."""
+    gaps, own, slips = right.gaps, right.own, right.slips
+    between = np.where((gaps > 0).all(axis=1), gaps.min(axis=1), np.minimum(gaps, 0).sum(axis=1))
+    between = between - 2 * slips
+    wide = np.abs(read.k) + read.r
+    D = len(read.c)
+    size = y.size @ (np.abs(read.c) + wide)
+    # Of the right logit: all bits together, and not each for itself.
+    greatest = np.abs(y.c @ read.c) + y.loose @ np.abs(read.c) + slips
+    signed = np.abs(own.sum(axis=1) + y.c @ read.c)
+    spread = (y.size @ wide) - own.sum(axis=1)
+    greatest = np.minimum(
+        greatest + y.size @ np.abs(read.k), signed + spread + y.loose @ np.abs(read.c) + slips
+    )
+    lead, sizes = rivals.over(y, read.c)
+    lead = lead + right.more[:, None]
+    over = rules.kept(lead, size[:, None] + sizes, greatest[:, None], D)
+    to_others = rules.kept(between[:, None], 2 * size[:, None], greatest[:, None], D)
+    return np.concatenate([over, to_others], axis=1)
 
 
 def _sort(following: str) -> str:

@@ -33,6 +33,7 @@ from netwright.certificates.language_model.llama.reading import (
     llama_tokens,
     rope_of,
 )
+from netwright.certificates.language_model.llama.universal import LlamaUniversal
 from netwright.certificates.language_model.rounding import FORMATS
 from netwright.certificates.language_model.universal import BOS, TAPE, Universal
 from netwright.certificates.schema import shown, unique
@@ -182,7 +183,8 @@ def universal_in(files: Files, label: str) -> Universal:
     """The states and symbols of a universal checkpoint; FormatError if a token is missing."""
     if not files.is_universal:
         raise InputError(f"{label} is of one machine; say which it must be: --machine MACHINE")
-    found = Universal.of(files.tokens, label)
+    kind = LlamaUniversal if files.architecture == "llama" else Universal
+    found: Universal = kind.of(files.tokens, label)
     for text in addresses(files.model.context).texts:
         if text not in files.tokens:
             raise FormatError(f"{label}: it has no token {text!r}, which such a checkpoint has")

@@ -24,6 +24,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count, takewhile
+from typing import ClassVar, Self
 
 from netwright.certificates.language_model.classes import (
     ADDRESS,
@@ -56,14 +58,17 @@ class Universal:
     symbols: tuple[str, ...]
     """The blank first."""
 
-    @staticmethod
-    def of(tokens: Mapping[str, int], label: str) -> "Universal":
+    added: ClassVar[tuple[str, ...]] = (BOS, RUN)
+    """What the tokenizer puts around a prompt."""
+    unknown_words: ClassVar[str] = "it becomes <unk>, and halts the run"
+
+    @classmethod
+    def of(cls, tokens: Mapping[str, int], label: str) -> Self:
         """Read them off the tokens; FormatError if any that must be there is not."""
-        symbols = [text[5:] for text in tokens if text.startswith("R:q0:")]
-        count = sum(bool(re.fullmatch(r"R:q\d+:[^:]*", text)) for text in tokens)
-        states = [f"q{n}" for n in range(count // max(1, len(symbols)))]
-        order = sorted(symbols, key=lambda text: tokens.get(text, -1))
-        found = Universal((*states, ACCEPTING), tuple(order))
+        order = cls.symbols_in(tokens)
+        steps = (f"R:q{n}:{order[0] if order else ''}" for n in count())
+        states = [f"q{n}" for n, _ in enumerate(takewhile(tokens.__contains__, steps))]
+        found = cls((*states, ACCEPTING), tuple(order))
         for what, names in (("states", found.states), ("symbols", found.symbols)):
             if len(names) < 2 or len(names) & (len(names) - 1):
                 raise FormatError(
@@ -79,6 +84,12 @@ class Universal:
                     f"{label}: it has no token {text!r}, which a universal checkpoint has"
                 )
         return found
+
+    @staticmethod
+    def symbols_in(tokens: Mapping[str, int]) -> list[str]:
+        """The symbols for which there are steps, in the order of their letters."""
+        symbols = [text[5:] for text in tokens if text.startswith("R:q0:")]
+        return sorted(symbols, key=lambda text: tokens.get(text, -1))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -112,6 +123,19 @@ class Universal:
         return {TAPE: TAPE} | {
             text: sort for name, sort in sorts.items() for text in tables[name].texts
         }
+
+    def sort(self, word: str) -> str | None:
+        """What a word of a prompt is; None if it is no such word."""
+        return self.prompt_words.get(word)
+
+    def of_tape(self, words: Sequence[str]) -> tuple[str, Iterator[tuple[int, str]]]:
+        """What the words after `<tape>` must be, and where they are not, counted from 0."""
+        found = (
+            (n, f"{cut(word)} where a letter is expected")
+            for n, word in enumerate(words)
+            if self.sort(word) != "letter"
+        )
+        return f"letters alone after {TAPE}", found
 
     def tables(self, context: int) -> Mapping[str, Tokens]:
         """Letters, keys, actions, steps and addresses, as bits."""
@@ -255,11 +279,10 @@ class Universal:
 
 
 def prompt_obligations(about: Universal, words: Sequence[str], context: int) -> list[Obligation]:
-    """What a prompt must be for the certificate to speak of it, without `<bos>` and `<run>`.
+    """What a prompt must be for the certificate to speak of it, without what tokenizers add.
 
     One look at each word; what fails is told with its place.
     """
-    known = about.prompt_words
     end = next((n for n, word in enumerate(words) if word == TAPE), len(words))
     rules, letters = words[:end], words[end + 1 :]
     first = dict[str, int]()
@@ -272,51 +295,46 @@ def prompt_obligations(about: Universal, words: Sequence[str], context: int) -> 
 
     def strange() -> Iterator[tuple[int, str]]:
         for n, word in enumerate(words):
-            if word in (BOS, RUN):
+            if word in about.added:
                 yield n, f"{word} is what the tokenizer adds"
-            if word not in known:
-                yield (
-                    n,
-                    f"{_cut(word)} is no token of a prompt; it becomes <unk>, and halts the run",
-                )
+            if about.sort(word) is None:
+                yield n, f"{cut(word)} is no token of a prompt; {about.unknown_words}"
 
     def misplaced() -> Iterator[tuple[int, str]]:
         for n, word in enumerate(rules):
             wanted = "action" if n % 2 else "key"
-            if known.get(word) != wanted:
-                yield n, f"{_cut(word)} where {_article(wanted)} is expected"
+            if about.sort(word) != wanted:
+                yield n, f"{cut(word)} where {_article(wanted)} is expected"
         if len(rules) % 2:
-            yield end, f"{_cut(rules[-1])} is a key without an action"
+            yield end, f"{cut(rules[-1])} is a key without an action"
         if end == len(words):
             yield end, f"the prompt ends where {TAPE} is expected"
-
-    def unlettered() -> Iterator[tuple[int, str]]:
-        for n, word in enumerate(letters):
-            if known.get(word) != "letter":
-                yield end + 1 + n, f"{_cut(word)} where a letter is expected"
 
     def repeated() -> Iterator[tuple[int, str]]:
         for n, word in again:
             if n % 2 == 0:
-                yield n, f"{_cut(word)} has a rule already, at token {first[word] + 1}"
+                yield n, f"{cut(word)} has a rule already, at token {first[word] + 1}"
 
     def long() -> Iterator[tuple[int, str]]:
-        if len(words) + 2 >= context:
+        if len(words) + len(about.added) >= context:
+            added = " and ".join(about.added)
             yield (
-                context - 3,
-                f"{len(words):,} tokens, {BOS} and {RUN} leave no room in {context:,}",
+                context - 1 - len(about.added),
+                f"{len(words):,} tokens, {added} leave no room in {context:,}",
             )
 
+    has_tape = end < len(words)
+    name, misread = about.of_tape(letters)
     return [
         fails("every word is a token", len(words), strange()),
         fails(f"keys and actions in turn, then {TAPE}", end + 1, misplaced()),
         fails("at most one rule for each key", len(rules) // 2, repeated()),
-        fails(f"letters alone after {TAPE}", len(letters), unlettered()),
+        fails(name, len(letters), ((end + 1 + n, what) for n, what in misread if has_tape)),
         fails("it fits into the context", 1, long()),
     ]
 
 
-def _cut(word: str) -> str:
+def cut(word: str) -> str:
     """A word for a message."""
     return repr(word if len(word) <= 30 else f"{word[:29]}…")
 

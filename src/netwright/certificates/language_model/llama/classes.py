@@ -25,15 +25,18 @@ comes back to a cell from the side to which it left it. So the next address is
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from netwright.certificates.language_model.classes import (
     ADDRESS,
     REJECT,
     RUN,
     UNKNOWN,
+    ByKey,
     Key,
+    Known,
     Names,
+    Tokens,
 )
 from netwright.certificates.language_model.llama.waves import Waves
 from netwright.certificates.reading import Machine
@@ -68,7 +71,13 @@ class Class:
     flagged: Key | None = None
     """The set of classes that it finds by a flag of theirs, wherever they are."""
     following: str | None = None
-    """The right token after it: its text, or ADDRESS; None if the argument says none."""
+    """The right token after it: its text, or a table; None if the argument says none."""
+    rule: ByKey | None = None
+    """What it finds by a key that it has itself."""
+    table: str = ADDRESS
+    """The tokens of the class, if it has no text."""
+    known: Known = ()
+    """Variables whose bits are those of known numbers."""
 
     def __str__(self) -> str:
         return " ".join((self.key[0], *(f"({', '.join(self.key[1:])})" for _ in self.key[1:2])))
@@ -84,6 +93,12 @@ class Group:
     """Whether they are at position 0, and the only ones there."""
     ahead: Offset | None = None
     other: Offset | None = None
+    handed: Mapping[str, str] = field(default_factory=dict)
+    """What the token after calls its bits, if it takes them over."""
+    seen: Mapping[str, str] = field(default_factory=dict)
+    """What a token whose visit ahead it is calls its bits."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """What a token that finds it by a key calls its bits."""
     stream: Waves = field(init=False)
 
 
@@ -138,6 +153,20 @@ class LlamaNames:
         return found
 
     @property
+    def widths(self) -> Mapping[str, int]:
+        """There are none: states and symbols are classes."""
+        return {}
+
+    def tables(self, _: int) -> Mapping[str, Tokens]:
+        """There are none."""
+        return {}
+
+    def stages(self, others: int) -> list[dict[int, list["Group"]]]:
+        """Runs, in which classes are apart by the symbol ahead from block 2 on; refused prompts."""
+        runs = {0: groups(self, seen=False), 2: groups(self, seen=True)}
+        return [runs, {0: refused(self, others)}]
+
+    @property
     def entered(self) -> list[tuple[str, str]]:
         """The moves and states to which a rule leads."""
         return list(dict.fromkeys((m, p) for p, _, m in self.delta.values()))
@@ -157,6 +186,40 @@ class LlamaNames:
         pairs = dict.fromkeys([*(("R", q) for q in self.states), *self.entered])
         steps = [self.step(m, q, a) for m, q in pairs for a in self.symbols]
         return [*ends, *map(as_token, self.letters), *steps]
+
+    @property
+    def pieces(self) -> list[str]:
+        """The tokens of which pieces of the tokenizer may have the rows."""
+        return [UNKNOWN, *map(as_token, self.letters)]
+
+    def memberships(self, key: Key) -> Iterator[Key]:
+        """The sets that a class is in."""
+        kind, *of = key
+        delta = self.delta
+        if kind in ("letter", "start", UNKNOWN):
+            yield from (("letters",), ("letters or run",))
+        if kind in ("letter", UNKNOWN):
+            yield ("unknown" if kind == UNKNOWN else kind,)
+        if kind in ("letter", "start"):
+            symbol = of[0] if of else self.edge
+            yield from (("visit R", symbol), ("visit L", symbol), ("first", symbol))
+        if kind == RUN:
+            yield key
+        if kind == "run":
+            yield from (("visit R", self.blank), ("visit L", self.blank))
+            yield from (("run",), ("letters or run",))
+            for s in of or self.symbols:
+                yield "before step", "L", self.rewind, s
+        if kind in ("step", "told"):
+            m, q, a, *_ = of
+            yield "steps", m, q, a
+        if kind == "address":
+            m, q, a, *seen = of
+            p, w, to = delta[q, a]
+            # Its cell was left by `to`, so the head comes back by the other move.
+            yield ("visit L" if to == "R" else "visit R"), w
+            for s in seen or self.symbols:
+                yield "before step", to, p, s
 
 
 def refused(names: LlamaNames, others: int) -> list[Group]:
@@ -258,41 +321,39 @@ def _letters(names: LlamaNames) -> list[Class]:
     return [Class(("letter", a), as_token(a), ("letters or run",)) for a in names.letters]
 
 
-def sets_of(found: list[Group], names: LlamaNames) -> Sets:
+class LlamaArgument(Protocol):
+    """What is said of the texts of a Llama."""
+
+    @property
+    def texts(self) -> list[str]:
+        """All tokens that a checkpoint must have, but for addresses."""
+
+    @property
+    def pieces(self) -> list[str]:
+        """The tokens of which pieces of the tokenizer may have the rows."""
+
+    @property
+    def widths(self) -> Mapping[str, int]:
+        """The numbers of bits of variables that are numbers."""
+
+    def tables(self, context: int) -> Mapping[str, Tokens]:
+        """Tokens that are rows of bits, by name."""
+
+    def stages(self, others: int) -> list[dict[int, list[Group]]]:
+        """Sorts of contexts: all classes at the beginning, and from some blocks on.
+
+        `others` is the number of rows of the embedding that are no token's.
+        """
+
+    def memberships(self, key: Key) -> Iterator[Key]:
+        """The sets that a class is in."""
+
+
+def sets_of(found: list[Group], names: LlamaArgument) -> Sets:
     """The sets of classes by name, as places of group and row."""
     sets: Sets = {}
     for g, group in enumerate(found):
         for n, each in enumerate(group.classes):
-            for name in _memberships(each.key, names):
+            for name in names.memberships(each.key):
                 sets.setdefault(name, []).append((g, n))
     return sets
-
-
-def _memberships(key: Key, names: LlamaNames) -> Iterator[Key]:
-    """The sets that a class is in."""
-    kind, *of = key
-    delta = names.delta
-    if kind in ("letter", "start", UNKNOWN):
-        yield from (("letters",), ("letters or run",))
-    if kind in ("letter", UNKNOWN):
-        yield ("unknown" if kind == UNKNOWN else kind,)
-    if kind in ("letter", "start"):
-        symbol = of[0] if of else names.edge
-        yield from (("visit R", symbol), ("visit L", symbol), ("first", symbol))
-    if kind == RUN:
-        yield key
-    if kind == "run":
-        yield from (("visit R", names.blank), ("visit L", names.blank))
-        yield from (("run",), ("letters or run",))
-        for s in of or names.symbols:
-            yield "before step", "L", names.rewind, s
-    if kind in ("step", "told"):
-        m, q, a, *_ = of
-        yield "steps", m, q, a
-    if kind == "address":
-        m, q, a, *seen = of
-        p, w, to = delta[q, a]
-        # Its cell was left by `to`, so the head comes back by the other move.
-        yield ("visit L" if to == "R" else "visit R"), w
-        for s in seen or names.symbols:
-            yield "before step", to, p, s

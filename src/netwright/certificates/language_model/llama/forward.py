@@ -7,14 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.certificates.language_model.boxes import NONE, Matrix, UnprovedError
-from netwright.certificates.language_model.checker import Lead, Proof
-from netwright.certificates.language_model.classes import ADDRESS, UNKNOWN
+from netwright.certificates.language_model.checker import (
+    Lead,
+    Proof,
+    RightRow,
+    Rivals,
+    by_bits,
+    table_leads,
+)
+from netwright.certificates.language_model.classes import ADDRESS, Tokens
 from netwright.certificates.language_model.llama.classes import (
     STOP,
     Group,
-    LlamaNames,
-    groups,
-    refused,
+    LlamaArgument,
     sets_of,
 )
 from netwright.certificates.language_model.llama.rotary import Frequencies, Head, sought_by
@@ -25,15 +30,16 @@ from netwright.certificates.language_model.llama.waves import (
     Units,
     WaveRules,
     Waves,
+    in_bits,
+    in_waves,
     renamed,
+    variable,
 )
 from netwright.certificates.language_model.rounding import Floats, Format
-from netwright.text import as_token
+from netwright.certificates.language_model.variables import Table, Variables
 
 REAL = Format("exact", 2.0**-200, 0.0, 1e300, np.float64)
 """The model in real numbers: nothing is rounded, but attention is soft, and norms are norms."""
-SPLIT = 2
-"""The block from which classes are apart by the symbol at the visit ahead."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ Watch = Callable[[str, Group, Waves], None]
 
 def prove_llama(
     model: LlamaModel,
-    names: LlamaNames,
+    names: LlamaArgument,
     format: Format,
     partial: int = 0,
     watch: Watch | None = None,
@@ -71,8 +77,8 @@ def prove_llama(
     with np.errstate(all="ignore"):  # what overflows is not greater than 0
         try:
             forward = _Forward(model, names, format, partial, proof, watch)
-            for refusing in (False, True):
-                forward.run(refusing=refusing)
+            for stages in names.stages(len(forward.unknown)):
+                forward.run(stages)
         except UnprovedError as error:
             proof.failure = str(error)
     return proof
@@ -84,7 +90,7 @@ class _Forward:
     def __init__(
         self,
         model: LlamaModel,
-        names: LlamaNames,
+        names: LlamaArgument,
         format: Format,
         partial: int,
         proof: Proof,
@@ -103,6 +109,9 @@ class _Forward:
         wte = self.tensor("model.embed_tokens")
         self.address = self.frequencies.read(wte[self.addresses])
         self.unknown = self._unknown_rows(wte)
+        self.variables = Variables(2, names.widths)
+        tables = names.tables(0)
+        self.tables = {name: each for name, each in tables.items() if name != ADDRESS}
         self.matrices: dict[str, Matrix] = {}
         self.units: dict[str, Units] = {}
 
@@ -111,46 +120,64 @@ class _Forward:
         return self.rounded[f"{name}.weight"]
 
     def _unknown_rows(self, wte: Floats) -> Floats:
-        """The rows of all tokens that are not the machine's, but for `<unk>` and letters again."""
+        """The rows of all tokens that are not the machine's, but for those of its pieces."""
         tokens = self.model.tokens
         own = [*self.addresses, *(tokens[text] for text in self.names.texts)]
         rest = np.setdiff1d(np.arange(len(wte)), own)
-        again = [UNKNOWN, *map(as_token, self.names.letters)]
-        known = {wte[tokens[text]].tobytes() for text in again}
+        known = {wte[tokens[text]].tobytes() for text in self.names.pieces}
         rows = [row for row in np.unique(wte[rest], axis=0) if row.tobytes() not in known]
         return np.array(rows).reshape(-1, wte.shape[1])
 
-    def run(self, *, refusing: bool) -> None:
+    def run(self, stages: Mapping[int, list[Group]]) -> None:
         """Carry all classes to the logits."""
-        names = self.names
-        self.groups = refused(names, len(self.unknown)) if refusing else groups(names, seen=False)
+        self.groups = stages[0]
         for group in self.groups:
-            group.stream = self._embedded(group)
+            group.stream = self._as_bits(self._embedded(group), group)
         for n in range(self.model.blocks):
-            if n == SPLIT and not refusing:
-                self._split()
+            if n > 0 and n in stages:
+                self._split(stages[n])
             self._block(n)
         self._leads()
 
     def _embedded(self, group: Group) -> Waves:
         """Rows of the embedding."""
-        if group.classes[0].text is None:
-            return self.address.rows(np.zeros(len(group.classes), np.int64))
         wte, tokens, rows = self.tensor("model.embed_tokens"), self.model.tokens, []
+        if group.classes[0].text is None:
+            if (table := group.classes[0].table) == ADDRESS:
+                return self.address.rows(np.zeros(len(group.classes), np.int64))
+            return in_waves(self._by_bits(wte, self.tables[table]))
         for each in group.classes:
             assert each.text is not None
             place = tokens.get(each.text)
             rows.append(self.unknown[int(each.key[1])] if place is None else wte[place])
         return Waves.constant(np.array(rows))
 
-    def _split(self) -> None:
-        """From here on, classes are apart by the symbol at the visit ahead."""
+    def _by_bits(self, rows: Floats, of: Tokens) -> Table:
+        return by_bits(self.variables, rows[[self.model.tokens[text] for text in of.texts]], of)
+
+    def _as_bits(self, x: Waves, group: Group) -> Waves:
+        """Numbers that are known, as bits of variables whose value is known: x = (x·bit)·bit."""
+        known = dict(group.classes[0].known)
+        c, k, var = x.c.copy(), x.k.copy(), x.var.copy()
+        for table in self.tables.values():
+            if not known or table.right:
+                continue
+            read = in_waves(self._by_bits(self.tensor("model.embed_tokens"), table))
+            for kind in known:
+                for j in range(self.names.widths[kind]):
+                    own = (read.var == variable(kind, j)) & (var == NONE)
+                    k[:, own] = c[:, own] * (1 if known[kind] >> j & 1 else -1)
+                    c[:, own], var[own] = 0, variable(kind, j)
+        return Waves(c, k, x.r, var)
+
+    def _split(self, finer: list[Group]) -> None:
+        """Go on with classes whose keys begin with those before."""
         before = {
             each.key: (group.stream, n)
             for group in self.groups
             for n, each in enumerate(group.classes)
         }
-        self.groups = groups(self.names, seen=True)
+        self.groups = finer
         for group in self.groups:
             parents = [before.get(each.key) or before[each.key[:-1]] for each in group.classes]
             group.stream = parents[0][0].rows(np.array([n for _, n in parents]))
@@ -202,7 +229,9 @@ class _Forward:
                     found[g].append(thirds[g][2])
                 continue
             try:
-                head = Head(self.groups, sets, thirds, self.frequencies, self.rules)
+                head = Head(
+                    self.groups, sets, thirds, self.frequencies, self.rules, self.names.widths
+                )
             except UnprovedError as error:
                 raise UnprovedError(f"block {n} head {h}: {error}") from None
             for g, group in enumerate(self.groups):
@@ -220,7 +249,10 @@ class _Forward:
     def _leads(self) -> None:
         """The least lead of every class with a right token, over all others."""
         U, tokens = self.tensor("lm_head"), self.model.tokens
-        given = next((g.stream.var for g in self.groups if g.name == "step"), None)
+        given = next((g.stream.var for g in self.groups if g.name.startswith("step")), None)
+        tables = {name: each for name, each in self.tables.items() if each.right}
+        reads = {name: self._by_bits(U, each) for name, each in tables.items()}
+        steps = [tokens[text] for each in tables.values() for text in each.texts]
         read = self.frequencies.read(U[self.addresses], given)
         unit = float(np.abs(U[tokens[STOP]]).max()) / 4 or 1.0
         others = np.ones(len(U), bool)
@@ -237,9 +269,21 @@ class _Forward:
             y = self._norm(group, group.stream, "model.norm")
             for following, rows in wanted.items():
                 leads = _Leads(y.rows(np.array(rows)), read, self.rules, self.frequencies)
+                more: list[str] = []
                 if following == ADDRESS:
                     sort, right, numbers = "address", "the address", rest
                     pair = leads.of_address(U[rest])
+                elif following in reads:
+                    sort, right = "step", following
+                    rivals = {name: each for name, each in reads.items() if name != following}
+                    numbers = np.setdiff1d(rest, steps)
+                    pair = leads.of_table(
+                        reads[following],
+                        tables[following],
+                        self.variables,
+                        Rivals(U[numbers], list(rivals.values())),
+                    )
+                    more = [*rivals, f"another {following}"]
                 else:
                     own = tokens[following]
                     sort = "end" if following.startswith("<") else "step"
@@ -248,8 +292,8 @@ class _Forward:
                 found = np.concatenate([pair[0], pair[1][:, None]], axis=1) / unit
                 found = np.where(np.isnan(found), -np.inf, found)
                 row, column = np.unravel_index(found.argmin(), found.shape)
-                rivals = [*(texts.get(int(t), f"token {t}") for t in numbers), "@k"]
-                where = f"after {group.classes[rows[int(row)]]}: {right} against {rivals[column]}"
+                over = [*(texts.get(int(t), f"token {t}") for t in numbers), *more, "@k"]
+                where = f"after {group.classes[rows[int(row)]]}: {right} against {over[column]}"
                 least = float(found[row, column])
                 if sort not in self.proof.leads or least < self.proof.leads[sort].least:
                     self.proof.leads[sort] = Lead(least, where)
@@ -301,13 +345,28 @@ class _Leads:
         lead = lead - _loose(y, own, rest)
         size = (y.size @ np.abs(own))[:, None] + y.size @ np.abs(rest).T
         greatest = (np.abs(y.c @ own) + y.loose @ np.abs(own))[:, None]
-        over = self._kept(lead, size, greatest)
-        _, a, b = self._parts(None)
+        return self._kept(lead, size, greatest), self._over_addresses(own, greatest)
+
+    def of_table(
+        self, read: Table, of: Tokens, variables: Variables, rivals: Rivals
+    ) -> tuple[Floats, Floats]:
+        """The leads of the right token of a table over all others, and over addresses."""
+        y = in_bits(self.y)
+        right, wide = RightRow.of(y, read, of, variables), np.abs(read.k) + read.r
+        greatest = np.abs(y.c @ read.c) + y.loose @ np.abs(read.c) + y.size @ wide
+        over = self._over_addresses(read.c, greatest[:, None], right.more, wide)
+        return table_leads(y, read, right, rivals, self.rules), over
+
+    def _over_addresses(
+        self, own: Floats, greatest: Floats, more: Floats | float = 0.0, wide: Floats | float = 0.0
+    ) -> Floats:
+        """The leads of a row over addresses, and `more`; what it may have besides is `wide`."""
+        y, (_, a, b) = self.y, self._parts(None)
         difference = own - self.c
         lead = y.c @ difference - y.loose @ np.abs(difference) - y.size @ self.r
-        lead = lead - (a + b).sum(axis=1)
-        size = y.size @ (np.abs(own) + np.abs(self.c) + self.wide)
-        return over, self._kept(lead[:, None], size[:, None], greatest)[:, 0]
+        lead = lead - (a + b).sum(axis=1) + more
+        size = y.size @ (np.abs(own) + wide + np.abs(self.c) + self.wide)
+        return self._kept(lead[:, None], size[:, None], greatest)[:, 0]
 
     def of_address(self, rest: Floats) -> tuple[Floats, Floats]:
         """The leads of the given address over all tokens, and over all other addresses."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from netwright.certificates.language_model.classes import RUN, UNKNOWN
 from netwright.certificates.language_model.llama.classes import BOS, STOP
+from netwright.certificates.language_model.universal import TAPE
 from netwright.certificates.schema import shown
 from netwright.errors import FormatError, InputError
 
@@ -124,17 +125,17 @@ def _check_around(path: Path, tokenizer: Mapping[str, Any], vocabulary: Mapping[
     post = tokenizer.get("post_processor")
     single = post.get("single") if isinstance(post, dict) else None
     special = post.get("special_tokens") if isinstance(post, dict) else None
-    wanted = [[vocabulary.get(BOS)], [vocabulary.get(MARK + RUN)]]
+    added = [BOS] if MARK + TAPE in vocabulary else [BOS, MARK + RUN]
+    wanted = [[vocabulary.get(piece)] for piece in added]
     names = _specials(single)
     if (
-        len(names) != 2
+        len(names) != len(wanted)
         or not isinstance(special, dict)
         or any(not isinstance(special.get(str(name)), dict) for name in names)
         or [special[name].get("ids") for name in names] != wanted
     ):
-        raise FormatError(
-            f"{path}: post_processor must add {BOS} before the text and {RUN} after it"
-        )
+        after = f" and {RUN} after it" if len(added) > 1 else " and nothing else"
+        raise FormatError(f"{path}: post_processor must add {BOS} before the text{after}")
     for each in tokenizer.get("added_tokens") or []:
         known = isinstance(each, dict) and each.get("content") in SPECIAL
         if not known or vocabulary.get(each["content"]) != each.get("id"):
@@ -145,7 +146,7 @@ def _check_around(path: Path, tokenizer: Mapping[str, Any], vocabulary: Mapping[
 
 def _specials(single: Any) -> list[Any]:
     """The names of what is added before and after a text; nothing if it is in another form."""
-    if not isinstance(single, list) or len(single) != 3:
+    if not isinstance(single, list) or len(single) not in (2, 3):
         return []
     if single[1] != {"Sequence": {"id": "A", "type_id": 0}}:
         return []

@@ -12,19 +12,22 @@ but for errors. What a query errs by, e_j, is the same for all keys, so it count
 times; what keys differ by, and all rounding, counts twice. Other tokens have other offsets, so all
 together weigh at most λ = Σ_d e^(err(d) − g(d)) over 0 < |d| < T, beside 1 for t: T cosines.
 
+*A look-up by key* is as in `attention`, with what RoPE does to a query or key as an interval, for
+all positions at once: pairs that hardly turn within a context are nearly what they were.
+
 *A look-up by flag*, *what comes out*, and *anything else* are as in `attention`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from netwright.certificates.language_model.attention import LEAST, MOST_LEAK, least_product
-from netwright.certificates.language_model.boxes import NONE, Places, UnprovedError
-from netwright.certificates.language_model.classes import Key
+from netwright.certificates.language_model.attention import LEAST, MOST_LEAK, Keys, least_product
+from netwright.certificates.language_model.boxes import NONE, Ends, Places, UnprovedError
+from netwright.certificates.language_model.classes import ByKey, Key
 from netwright.certificates.language_model.llama.classes import Class, Group, Offset, Sets
 from netwright.certificates.language_model.llama.waves import (
     BEYOND,
@@ -35,6 +38,7 @@ from netwright.certificates.language_model.llama.waves import (
     Complexes,
     WaveRules,
     Waves,
+    are_bits,
     renamed,
     variable,
 )
@@ -114,9 +118,11 @@ class Sought(NamedTuple):
     sets: list[Key]
     """The set of classes for every class of the group."""
     offset: Offset | None
-    """How far back; None for a flag."""
+    """How far back; None for a flag, or a key."""
     takes_other: bool = False
     """Whether what it finds is a visit, whose *other* is *beyond* from here."""
+    by_key: ByKey | None = None
+    """If it is found by a key."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +148,9 @@ def sought_by(group: Group) -> list[Sought]:
     flagged = [each.flagged for each in classes if each.flagged is not None]
     if len(flagged) == len(classes):
         found.append(Sought(flagged, None))
+    rules = [each.rule for each in classes if each.rule is not None]
+    if len(rules) == len(classes):
+        found.append(Sought([rule.found for rule in rules], None, by_key=rules[0]))
     return found
 
 
@@ -155,8 +164,10 @@ class Head:
         parts: Sequence[tuple[Waves, Waves, Waves]],
         frequencies: Frequencies,
         rules: WaveRules,
+        widths: Mapping[str, int],
     ) -> None:
         self.groups, self.sets, self.waves, self.rules = groups, sets, frequencies, rules
+        self.widths = widths
         self.queries, self.keys, self.values = (list(each) for each in zip(*parts, strict=True))
         self.half = frequencies.pairs
         self.scale = np.sqrt(2 * self.half)
@@ -170,7 +181,7 @@ class Head:
         self.key_off = np.hypot(wide[: self.half], wide[self.half :])
         self.key_size = np.maximum(np.abs(low), np.abs(high))
         self.keys_of_pairs = np.hypot(self.key_size[: self.half], self.key_size[self.half :])
-        self._found: dict[tuple[Key, bool], Waves] = {}
+        self._found: dict[tuple[Key, bool, bool], Waves] = {}
         greatest = max(float((self._modulus(q) @ self.keys_of_pairs).max()) for q in self.queries)
         if not greatest < rules.format.largest / 4:
             raise UnprovedError(f"a score may be {greatest:.4g}, which {rules.format.name} has not")
@@ -198,9 +209,15 @@ class Head:
             for each in sought:
                 if any(name not in self.sets for name in each.sets):
                     continue
-                leak = self._by_flag(g, each) if each.offset is None else self._by_offset(g, each)
+                if each.by_key is not None:
+                    leak = self._by_key(g, each, each.by_key)
+                elif each.offset is None:
+                    leak = self._by_flag(g, each)
+                else:
+                    leak = self._by_offset(g, each)
                 if leak <= MOST_LEAK:
-                    many = each.offset is None
+                    single = all(self.groups[h].first for s in each.sets for h, _ in self.sets[s])
+                    many = each.offset is None and each.by_key is None and not single
                     return Found(self._weighed(self._target(each), leak, many=many), leak)
                 near = leak if near is None else min(near, leak)
         return Found(self._anything(g), None, near)
@@ -245,14 +262,19 @@ class Head:
         exponents = (once + lost - gap.real) / self.scale
         return float((np.exp(exponents) + LEAST).sum() * (1 + 2.0**-16))
 
+    @property
+    def parts(self) -> Floats:
+        """What the angle of each pair errs by, of itself (L4): (2j + 1)·2⁻²³."""
+        found: Floats = 2 * (2 * np.arange(self.half) + 1) * self.rules.format.single
+        return found
+
     def _turning(self, size: Floats) -> Floats:
         """What RoPE errs by for each pair (L4): angles, tables, two products and a sum, stored."""
         f, half = self.rules.format, self.half
         a, b = size[:half], size[half:]
         modulus = np.hypot(a, b)
         most = self.waves.context * self.waves.w
-        parts = 2 * (2 * np.arange(half) + 1) * f.single  # (2j + 1)·2⁻²³
-        angle = np.minimum(most * parts + 4 * f.single, 2)
+        angle: Floats = np.minimum(most * self.parts + 4 * f.single, 2)
         tables = (2.02 * f.unit + 3 * f.single) * np.minimum(a + b, np.sqrt(2) * modulus)
         found: Floats = tables + (1.01 * f.unit + angle + f.single) * modulus + 6 * f.least
         return found
@@ -287,26 +309,92 @@ class Head:
             most = max(most, float(leak) * (1 + 2.0**-16))
         return most
 
+    def _by_key(self, g: int, sought: Sought, by: ByKey) -> float:
+        """The leak of a look-up among classes with keys, for all classes of the group."""
+        q, most = self.queries[g], 0.0
+        bits = [variable(kind, j) for kind in by.kinds for j in range(self.widths[kind])]
+        at = np.array([bits.index(n) if n in bits else -1 for n in q.var])
+        among = [self._by_bit(self.keys[h], m, q.var) for h, m in self.sets[by.among]]
+        for n, name in enumerate(sought.sets):
+            (place,) = self.sets[name]
+            others = []
+            for h, group in enumerate(self.groups):
+                for m in range(len(group.classes)):
+                    if (h, m) != place and (h, m) not in self.sets[by.among]:
+                        count = 1 if group.first else self.waves.context
+                        others.append((self._by_bit(self.keys[h], m, q.var, known=False), count))
+            own = self._by_bit(self.keys[place[0]], place[1], q.var)
+            keys = Keys(own, among, others, at, len(bits))
+            query = self._by_bit(q, n, q.var)
+            most = max(most, keys.leak(query, self._rounding, float(self.scale), self.rules.format))
+        return most
+
+    def _by_bit(self, x: Waves, n: int, var: Places, *, known: bool = True) -> Ends:
+        """A query or key after RoPE at any position, where a bit of `var` is 1, and where −1."""
+        c, loose, k = x.c[n], x.loose[n], x.k[n].real
+        same = (x.var == var) & are_bits(var) & known
+        low, high = c - loose, c + loose
+        found: list[Floats] = []
+        for bit in (1, -1):
+            centre, r = np.where(same, c + bit * k, c), np.where(same, loose - np.abs(k), loose)
+            found += self._turned(centre - r, centre + r, low, high)
+        return Ends(*found)
+
+    def _turned(
+        self, low: Floats, high: Floats, least: Floats, greatest: Floats
+    ) -> tuple[Floats, Floats]:
+        """What RoPE makes of intervals (L4), beside those of the other halves of the pairs."""
+        f, half = self.rules.format, self.half
+        angle = self.waves.context * self.waves.w * (1 + self.parts)
+        few, slack = 4 * f.single, 1 + f.slack
+        below = np.where(angle < 1, angle**2 / 2, 2) * slack
+        cos = f.stored(1 - below - few, np.full(half, 1 + few))
+        across = np.minimum(angle, 1) * slack + few
+        sin = f.stored(-across, across)
+        swapped = np.concatenate([np.arange(half) + half, np.arange(half)])
+        kept = self._products((low, high), _both(cos))
+        moved = self._products((least[swapped], greatest[swapped]), _both(sin))
+        wide = np.maximum(np.abs(moved[0]), np.abs(moved[1]))
+        size = np.maximum(np.abs(kept[0]), np.abs(kept[1])) + wide
+        return f.stored(kept[0] - wide - f.slack * size, kept[1] + wide + f.slack * size)
+
+    def _products(
+        self, a: tuple[Floats, Floats], b: tuple[Floats, Floats]
+    ) -> tuple[Floats, Floats]:
+        """Products of numbers in two intervals, stored or not."""
+        low, high = least_product(a, b), -least_product((-a[1], -a[0]), b)
+        size = self.rules.format.slack * np.maximum(np.abs(low), np.abs(high))
+        return self.rules.format.stored(low - size, high + size)
+
     # -- what comes out ---------------------------------------------------------------------------
 
     def _target(self, sought: Sought) -> Waves:
         """The values of the sets that are found, a row for each class, under their new names."""
-        found = [self._merged(name, takes_other=sought.takes_other) for name in sought.sets]
+        by_key = sought.by_key is not None
+        found = [
+            self._merged(name, takes_other=sought.takes_other, by_key=by_key)
+            for name in sought.sets
+        ]
         k, var, r = strongest_of(found)
         return Waves(
             np.concatenate([each.c for each in found]), k,
             np.concatenate([each.r for each in found]) + r, var,
         )  # fmt: skip
 
-    def _merged(self, name: Key, *, takes_other: bool) -> Waves:
+    def _merged(self, name: Key, *, takes_other: bool, by_key: bool) -> Waves:
         """The least waves around the values of a set of classes."""
-        place = name, takes_other
+        place = name, takes_other, by_key
         if place not in self._found:
             parts = []
             for h in sorted({h for h, _ in self.sets[name]}):
                 rows = np.array([m for o, m in self.sets[name] if o == h])
                 box = self.values[h].rows(rows)
-                parts.append(self._as_beyond(h, box) if takes_other else self._as_given(h, box))
+                group = self.groups[h]
+                if takes_other:
+                    parts.append(self._with_bits(box, self._as_beyond(h, box), group.seen))
+                else:
+                    names = group.told if by_key else group.handed
+                    parts.append(self._with_bits(box, self._as_given(h, box), names))
             k, var, r = strongest_of(parts)
             c, r = np.concatenate([p.c for p in parts]), np.concatenate([p.r for p in parts]) + r
             middle = (k.real.max(axis=0) + k.real.min(axis=0)) / 2
@@ -348,6 +436,17 @@ class Head:
             return box.flat
         name = BEYOND if ahead.variable is None else SUM
         return self._renamed(box, name, GIVEN, 2 + ahead.more)
+
+    @staticmethod
+    def _with_bits(box: Waves, named: Waves, names: Mapping[str, str]) -> Waves:
+        """The bits of a box under other names, beside its waves, which have theirs."""
+        k, r, var = named.k.copy(), named.r.copy(), named.var.copy()
+        for old, new in names.items():
+            bits = renamed(box.var, old, new)
+            own = (bits != NONE) & (var == NONE)
+            k[:, own], var[own] = box.k[:, own], bits[own]
+            r[:, own] = box.r[:, own]
+        return Waves(named.c, k, r, var)
 
     def _renamed(self, box: Waves, old: str, new: str, more: int) -> Waves:
         """One variable under another's name, which is `more` greater; all others are lost."""
@@ -391,6 +490,11 @@ class Head:
         for _ in range(1 + self.rules.partial):
             box = self.rules.stored(box)
         return box
+
+
+def _both(ends: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """For both halves of pairs."""
+    return np.tile(ends[0], 2), np.tile(ends[1], 2)
 
 
 def strongest_of(parts: list[Waves]) -> tuple[Complexes, Places, Floats]:

@@ -1,9 +1,11 @@
 """What a coordinate can be, for all tokens of a class at once, if offsets are written as phases.
 
-The phase of an offset v is P_j(v) = e^(−i·w_j·v), for RoPE's frequencies w_j. A coordinate is
-c + Re(κ·P_j(v)) + e with |e| ≤ r: it depends on one pair j of one unknown offset v, or on none
-(κ = 0), and whatever else it depends on goes into r. As in `boxes`, each rule returns what contains
-all that a runtime with the promises of `rounding` can compute, in any order of sums.
+The phase of an offset v is P_j(v) = e^(−i·w_j·v), for RoPE's frequencies w_j. A coordinate is c +
+Re(κ·P_j(v)) + e with |e| ≤ r: it depends on one pair j of one unknown offset v, or on none (κ =
+0), and whatever else it depends on goes into r. Bits of numbers are phases that are 1 or −1, so
+all rules are true of them; where more is known of a bit, it is used. As in `boxes`, each rule
+returns what contains all that a runtime with the promises of `rounding` can compute, in any order
+of sums.
 """
 
 from collections.abc import Iterator
@@ -13,12 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.certificates.language_model.boxes import NONE, Matrix, Places, Rules
+from netwright.certificates.language_model.boxes import NONE, Box, Matrix, Places, Rules
+from netwright.certificates.language_model.classes import KINDS
 from netwright.certificates.language_model.rounding import Floats
+from netwright.certificates.language_model.variables import MOST_BITS, Table, Variables
 
 Complexes = NDArray[np.complex128]
-FAR, BEYOND, GIVEN, SUM, DIFFERENCE = VARIABLES = (
+BITS = ("state", "symbol", "next", "written", "seen")
+"""Variables that are numbers in bits: phases that are 1 or −1."""
+FAR, BEYOND, GIVEN, SUM, DIFFERENCE, *_ = VARIABLES = (
     *("far", "beyond", "given", "far + beyond", "far − beyond"),
+    *BITS,
 )
 MOST_PAIRS = 128
 """More than a head has."""
@@ -31,6 +38,12 @@ LOWEST = 1.2784645427610738
 def variable(name: str, pair: int) -> int:
     """The number of a pair of a variable."""
     return VARIABLES.index(name) * MOST_PAIRS + pair
+
+
+def are_bits(var: Places) -> NDArray[np.bool_]:
+    """Which variables are 1 or −1."""
+    found: NDArray[np.bool_] = var >= variable(BITS[0], 0)
+    return found
 
 
 def renamed(var: Places, old: str, new: str) -> Places:
@@ -97,6 +110,22 @@ class Waves:
         used = np.flatnonzero(self.k.any(axis=0) & (self.var != NONE))
         for each in np.unique(self.var[used]):
             yield int(each), used[self.var[used] == each]
+
+
+def in_waves(read: Table) -> Waves:
+    """The rows of a table by bits, as one class."""
+    var = [NONE if n == NONE else variable(KINDS[n // MOST_BITS], n % MOST_BITS) for n in read.var]
+    found = read.box(first=False)
+    return Waves(found.c, found.k.astype(complex), found.r, np.array(var))
+
+
+def in_bits(x: Waves) -> Box:
+    """What depends on bits, as such; phases go into radii."""
+    own = are_bits(x.var)
+    var = [Variables.number(VARIABLES[n // MOST_PAIRS], n % MOST_PAIRS) if bit else NONE
+           for n, bit in zip(x.var.tolist(), own.tolist(), strict=True)]  # fmt: skip
+    k = np.where(own, x.k.real, 0)
+    return Box(x.c, k, x.r + np.abs(x.k - k), np.array(var))
 
 
 def strongest(parts: list[tuple[Places, Complexes]]) -> tuple[Complexes, Places, Floats]:
@@ -207,7 +236,13 @@ class WaveRules(Rules):
         own = np.maximum(high - c, c - low) + self.format.slack * (np.abs(c) + x.r)
         waving = x.r + (self.movable(x.size) if moved is None else moved)
         r = np.where(alone, own, np.where(x.k == 0, x.r, waving))
-        return Waves(c, x.k, r, x.var)
+        bits = np.flatnonzero(are_bits(x.var))
+        if not len(bits):
+            return Waves(c, x.k, r, x.var)
+        k, part = x.k.copy(), x.columns(bits)
+        rounded = Rules.stored(self, Box(part.c, part.k.real, part.r + np.abs(part.k.imag), bits))
+        c[:, bits], k[:, bits], r[:, bits] = rounded.c, rounded.k, rounded.r
+        return Waves(c, k, r, x.var)
 
     def add(self, x: Waves, b: Waves) -> Waves:  # type: ignore[override]
         """x + b, stored or not.
@@ -229,17 +264,22 @@ class WaveRules(Rules):
         stored = self.stored(whole, moved)
         # Adding 0 is exact.
         return Waves(
-            np.where(nothing, x.c, stored.c), k, np.where(nothing, x.r + spread, stored.r), var
-        )
+            np.where(nothing, x.c, stored.c), np.where(nothing, k, stored.k),
+            np.where(nothing, x.r + spread, stored.r), var,
+        )  # fmt: skip
 
     def rms_norm(self, x: Waves, weight: Floats) -> Waves:
-        """An RMS norm (L3). Σx² has no cosines where a phase is whole: cos² + sin² = 1."""
-        D, single = x.c.shape[1], self.format.single
-        squares = (x.c**2 + np.abs(x.k) ** 2 / 2).sum(axis=1)
+        """An RMS norm (L3). Σx² has no cosines where a phase is whole: cos² + sin² = 1.
+
+        The square of a bit is 1.
+        """
+        D, single, bits = x.c.shape[1], self.format.single, are_bits(x.var)
+        squares = (x.c**2 + np.abs(x.k) ** 2 * np.where(bits, 1, 0.5)).sum(axis=1)
         wide = (2 * (np.abs(x.c) + np.abs(x.k)) * x.r + x.r**2).sum(axis=1)
         for _, columns in x.kinds:
             c, k = x.c[:, columns], x.k[:, columns]
-            wide += 2 * np.abs((c * k).sum(axis=1)) + np.abs((k**2).sum(axis=1)) / 2
+            waving = 0 if bits[columns[0]] else np.abs((k**2).sum(axis=1)) / 2
+            wide += 2 * np.abs((c * k).sum(axis=1)) + waving
         spread = (D + 8) * single * 1.001 + 2 * D * self.format.slack
         low = np.maximum(squares - wide, 0) / D * (1 - spread)
         high = (squares + wide) / D * (1 + spread)

@@ -219,7 +219,7 @@ def test_no_damaged_model_is_certified_and_wrong(dtype: str) -> None:
         certified, wrong = certified + holds, wrong + (first is not None)
         assert not holds or first is None, change
     assert count / 10 < certified < count
-    assert wrong > 0
+    assert wrong >= repeated(1, 0)
 
 
 WIRINGS = [

@@ -265,8 +265,8 @@ class Head:
     @property
     def parts(self) -> Floats:
         """What the angle of each pair errs by, of itself (L4): (2j + 1)·2⁻²³."""
-        found: Floats = 2 * (2 * np.arange(self.half) + 1) * self.rules.format.single
-        return found
+        pairs = np.arange(self.half, dtype=np.float64)
+        return (4 * pairs + 2) * self.rules.format.single
 
     def _turning(self, size: Floats) -> Floats:
         """What RoPE errs by for each pair (L4): angles, tables, two products and a sum, stored."""
@@ -274,7 +274,7 @@ class Head:
         a, b = size[:half], size[half:]
         modulus = np.hypot(a, b)
         most = self.waves.context * self.waves.w
-        angle: Floats = np.minimum(most * self.parts + 4 * f.single, 2)
+        angle = np.minimum(most * self.parts + 4 * f.single, 2)
         tables = (2.02 * f.unit + 3 * f.single) * np.minimum(a + b, np.sqrt(2) * modulus)
         found: Floats = tables + (1.01 * f.unit + angle + f.single) * modulus + 6 * f.least
         return found

@@ -197,7 +197,9 @@ class Floats:
             headings.append("to context")
             report.facts["greatest_contexts"] = longest
         report.table(headings, rows, right=headings[2:])
-        report.line("least lead of the right token by sort, in units of an address's weights; where:")
+        report.line(
+            "least lead of the right token by sort, in units of an address's weights; where:"
+        )
         for proof in found.proofs:
             report.line(f"{proof.format}: {proof.tightest}", indented=True)
         for each in wrong:

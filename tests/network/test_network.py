@@ -100,6 +100,8 @@ def test_an_engine_that_a_kind_has_not_is_refused(monkeypatch: pytest.MonkeyPatc
     assert network.run("a", engine="reference").steps == 2
     with pytest.raises(InputError, match="no engine for rnn 'fast'; there are reference"):
         network.run("a", engine="fast")
+    with pytest.raises(InputError, match=r"; accelerated is for neural-gpu, pointer-transf"):
+        network.run("a", engine="accelerated")
 
 
 def test_broken_networks_run_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -207,7 +207,9 @@ class Floats:
             headings.append("to context")
             report.facts["greatest_contexts"] = longest
         report.table(headings, rows, right=headings[2:])
-        report.line("the least leads of the right token, in units of an address's weights; least:")
+        report.line(
+            "least lead of the right token by sort, in units of an address's weights; where:"
+        )
         for proof in found.proofs:
             report.line(f"{proof.format}: {proof.tightest}", indented=True)
         for each in wrong:
@@ -218,7 +220,7 @@ class Floats:
         else:
             every = "input and resumed configuration"
             if sizes:
-                every = "machine of this size and input, in a prompt that passes --prompt-file"
+                every = "machine of this size and input, in a prompt as --prompt-file checks it"
             if asked:
                 every = "run of the machine in this prompt"
             report.line(

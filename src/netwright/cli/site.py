@@ -25,7 +25,7 @@ def command(
         typer.Option(
             "--url",
             metavar="URL",
-            help="Where the site will be, for the picture that links to it show.",
+            help="Where the site will be, so that links to it show a picture.",
         ),
     ] = "",
     force: Force = False,

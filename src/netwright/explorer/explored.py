@@ -9,8 +9,8 @@ from time import monotonic
 from typing import Any
 
 from netwright.engine.following.tracing import EndedError, Tracing
-from netwright.errors import InputError, unknown
-from netwright.kind.registry import exact_kinds
+from netwright.errors import InputError
+from netwright.kind.registry import check_engine, exact_kinds
 from netwright.machine.accelerated_timeline import AcceleratedTimeline
 from netwright.machine.simulate import Engine, outcome_of, read_engine
 from netwright.machine.timeline import Diagram
@@ -44,9 +44,7 @@ class Explored:
         engine: Engine | str = Engine.AUTO,
     ) -> None:
         machine, kind, chosen = network.machine, network.kind, read_engine(engine)
-        if chosen not in kind.reading.traced_by:
-            what = f"engine for a page of {kind.name}"
-            raise InputError(unknown(what, chosen, kind.reading.traced_by))
+        check_engine(kind, chosen, page=True)
         self.accelerated = chosen is Engine.ACCELERATED
         """Whether moments are those of an accelerated run, which has no visits of cells."""
         if len(word) > MOST_INPUT:

@@ -4,7 +4,7 @@ A kind is imported when it is first named. A new one is a module and a line here
 package, an entry point of the group `netwright.kinds`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from netwright.errors import FormatWarning, InputError, unknown
 
 if TYPE_CHECKING:
     from netwright.kind.record import Kind
+    from netwright.machine.simulate import Engine
 
 REGISTRY = {
     "transformer": "netwright.kind.transformer.kind",
@@ -105,6 +106,19 @@ def kinds() -> "dict[str, Kind[Any]]":
      'residual-free-transformer']
     """
     return {name: kind_named(name) for name in modules()}
+
+
+def check_engine(kind: "Kind[Any]", engine: "Engine", *, page: bool = False) -> None:
+    """Raise InputError for an engine that a kind does not have, or not for a page; say which do."""
+
+    def has(each: "Kind[Any]") -> "Sequence[Engine]":
+        return each.reading.traced_by if page else each.reading.engines
+
+    if engine not in has(kind):
+        what = f"engine for {'a page of ' if page else ''}{kind.name}"
+        others = [name for name, each in kinds().items() if engine in has(each)]
+        having = f"; {engine} is for {', '.join(others)}" if others else ""
+        raise InputError(unknown(what, engine, has(kind)) + having)
 
 
 def kinds_of_the_paper() -> "dict[str, Kind[Any]]":

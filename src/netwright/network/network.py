@@ -25,7 +25,7 @@ from netwright.exact.snapshot import FARTHEST, CheckpointStore
 from netwright.exact.vector import Vector
 from netwright.html import table
 from netwright.kind.record import Following, Kind
-from netwright.kind.registry import DEFAULT, kind_with
+from netwright.kind.registry import DEFAULT, check_engine, kind_with
 from netwright.machine.simulate import Engine, Progress, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.ablation import Ablations, ablate
@@ -174,9 +174,8 @@ class Network:
 
     def _engine(self, engine: Engine | str) -> Engine:
         """Read the name of an engine; InputError for one that this kind does not have."""
-        chosen, known = read_engine(engine), self.kind.reading.engines
-        if chosen not in known:
-            raise InputError(unknown(f"engine for {self.kind.name}", chosen, known))
+        chosen = read_engine(engine)
+        check_engine(self.kind, chosen)
         return chosen
 
     def accepts(self, word: Word, max_steps: int = 10_000_000) -> bool:

@@ -68,7 +68,7 @@ def test_claims(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(claims, "run_claim", some)
     out, err = outcome(capsys, "claims")
     assert out.count("holds") == 2
-    assert err == "netwright: interrupted after 2 of 21 statements\n"
+    assert err == "netwright: interrupted after 2 of 24 statements\n"
     names.clear()
     found = json.loads(outcome(capsys, "claims", "--json")[0])
     assert (found["interrupted"], len(found["claims"])) == (True, 2)

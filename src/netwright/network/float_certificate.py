@@ -34,9 +34,9 @@ from netwright.kind.language_model.construction import (
     compile_language_model,
 )
 from netwright.kind.language_model.llama.checkpoint import EPSILON
-from netwright.kind.language_model.llama.construction import CompiledLlama, compile_llama
+from netwright.kind.language_model.llama.construction import compile_llama
 from netwright.kind.language_model.llama.phases import THETA
-from netwright.kind.language_model.llama.universal import UniversalLlama, universal_llama
+from netwright.kind.language_model.llama.universal import universal_llama
 from netwright.kind.language_model.universal import UniversalModel, universal_model
 from netwright.kind.language_model.vocabulary import LONGEST, SHORTEST
 from netwright.machine.turing_machine import TuringMachine
@@ -185,17 +185,16 @@ def certify_folder(
 
 def files_of(network: Network) -> Files:
     """The checkpoint that a network is exported as; InputError if nothing here proves it."""
-    compiled = network.compiled
-    if not isinstance(compiled, CompiledLanguageModel):
+    if not network.kind.proof.in_floats:
         raise InputError("certificates in floats are for --on language-model")
-    return _files(compiled)
+    return _files(network.compiled)
 
 
 def _files(compiled: CompiledLanguageModel | UniversalModel) -> Files:
     weights = compiled.weights()
     tokens = {text: n for n, text in enumerate(compiled.network.vocabulary)}
     sizes = weights.tensors, tokens, weights.blocks, weights.heads
-    if isinstance(compiled, CompiledLlama | UniversalLlama):
+    if weights.architecture == "llama":
         model = LlamaModel(*sizes, EPSILON, compiled.context, THETA)
         return Files(model, weights.architecture, tokens)
     if weights.architecture != "gpt2":
@@ -209,7 +208,7 @@ def _argument(
     """What is said of the texts of a machine, or of all of them."""
     if isinstance(about, Universal):
         return about
-    names = LlamaNames if architecture == "llama" else Names
+    names = LlamaNames if architecture.startswith("llama") else Names  # a GGUF says its types, too
     return names.of(Machine(behaviour(about)))
 
 

@@ -137,8 +137,8 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     assert (found["outcome"], found["steps"], found["network_steps"]) == ("accepted", 15, 32)
     assert main(["verify", *call]) == 0
     assert "no difference" in capsys.readouterr().out
-    assert main(["certify", "palindrome", "--on", "llama"]) == 2
-    assert "verify compares token by token" in capsys.readouterr().err
+    assert main(["certify", "palindrome", "--on", "llama", "--context", "64"]) == 0
+    assert "bfloat16  certified" in capsys.readouterr().out
     assert main(["run", *call, "--checkpoint", str(tmp_path / "kept")]) == 2
     assert "keeps no checkpoints" in capsys.readouterr().err
     assert main(["compile", "palindrome", "--on", "language-model"]) == 0

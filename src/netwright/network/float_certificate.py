@@ -198,7 +198,7 @@ def _argument(about: TuringMachine | Universal, architecture: str) -> Argument |
     """What is said of the texts of a machine, or of all of them."""
     if isinstance(about, Universal):
         return about
-    names = LlamaNames if architecture == "llama" else Names
+    names = LlamaNames if architecture.startswith("llama") else Names
     return names.of(Machine(behaviour(about)))
 
 

@@ -121,13 +121,14 @@ def _check_around(path: Path, tokenizer: Mapping[str, Any], vocabulary: Mapping[
     for name in ("pre_tokenizer", "truncation", "padding"):
         if tokenizer.get(name) is not None:
             raise FormatError(f"{path}: {name} must be null")
-    post = tokenizer.get("post_processor")
-    single = post.get("single") if isinstance(post, dict) else None
-    special = post.get("special_tokens") if isinstance(post, dict) else None
+    given = tokenizer.get("post_processor")
+    post = given if isinstance(given, dict) else {}
+    special = post.get("special_tokens")
     wanted = [[vocabulary.get(BOS)], [vocabulary.get(MARK + RUN)]]
-    names = _specials(single)
+    names = _specials(post.get("single"))
     if (
         len(names) != 2
+        or post.get("type") != "TemplateProcessing"
         or not isinstance(special, dict)
         or any(not isinstance(special.get(str(name)), dict) for name in names)
         or [special[name].get("ids") for name in names] != wanted
@@ -135,7 +136,8 @@ def _check_around(path: Path, tokenizer: Mapping[str, Any], vocabulary: Mapping[
         raise FormatError(
             f"{path}: post_processor must add {BOS} before the text and {RUN} after it"
         )
-    for each in tokenizer.get("added_tokens") or []:
+    added = tokenizer.get("added_tokens") or []
+    for each in added if isinstance(added, list) else [added]:
         known = isinstance(each, dict) and each.get("content") in SPECIAL
         if not known or vocabulary.get(each["content"]) != each.get("id"):
             raise FormatError(f"{path}: added_tokens has {shown(each)}")

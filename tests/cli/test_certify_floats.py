@@ -128,6 +128,7 @@ def test_a_certificate_is_believed_in_nothing(
         (("model", "digest", "0" * 64), "the model's digest is"),
         (("proofs", 1, {**whole["proofs"][1], "certified": True, "leads": {
             "step": "2.000", "address": "2.000", "end": "9.000"}}), "the lead of step is"),
+        (("promises", 0, "R1  nothing"), "its promises are not those of the proof"),
     ):  # fmt: skip
         part, key, value = change
         forged = json.loads(json.dumps(whole))
@@ -135,6 +136,10 @@ def test_a_certificate_is_believed_in_nothing(
         file.write_text(json.dumps(forged), encoding="utf-8")
         assert main(check) == 1
         assert message in said(capsys)
+    forged = {**whole, "proofs": [*whole["proofs"], whole["proofs"][0]]}
+    file.write_text(json.dumps(forged), encoding="utf-8")
+    assert main(check) == 2
+    assert "each of them once" in said(capsys)
     for text in ('{"kind": "netwright float certificate 1"}', json.dumps({**whole, "more": 1})):
         file.write_text(text, encoding="utf-8")
         assert main(check) == 2

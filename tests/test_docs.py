@@ -87,11 +87,13 @@ def assert_session(call: str, printed: str, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.fixture(autouse=True)
 def as_on_a_slow_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """In a folder of its own; a session names the engine that it used, however fast the machine."""
+    """In a folder of its own. A session names its engine, however fast the machine; no torch."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("netwright.engine.moments.REFERENCE_SECONDS", 10**9)
     kernel.compiled.cache_clear()
     monkeypatch.setattr("netwright.engine.pointers.engine.has_code", lambda: False)
+    monkeypatch.setattr("netwright.engine.stack_moments.StackEngine.is_warm", lambda: False)
+    monkeypatch.setattr("netwright.export.checkpoint.CheckpointTarget.runtime", ())
 
 
 @pytest.mark.parametrize(("call", "printed"), SESSIONS)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import netwright as nw
+from netwright.certificates.language_model.reading import read_folder
 from netwright.cli import main
 from netwright.export.checkpoint import CheckpointTarget, read_tensors, write_tensors
 from netwright.export.universal import export_universal
@@ -127,6 +128,7 @@ def test_a_certificate_is_believed_in_nothing(
         (("model", "digest", "0" * 64), "the model's digest is"),
         (("proofs", 1, {**whole["proofs"][1], "certified": True, "leads": {
             "step": "2.000", "address": "2.000", "end": "9.000"}}), "the lead of step is"),
+        (("promises", 0, "R1  nothing"), "its promises are not those of the proof"),
     ):  # fmt: skip
         part, key, value = change
         forged = json.loads(json.dumps(whole))
@@ -134,6 +136,10 @@ def test_a_certificate_is_believed_in_nothing(
         file.write_text(json.dumps(forged), encoding="utf-8")
         assert main(check) == 1
         assert message in said(capsys)
+    forged = {**whole, "proofs": [*whole["proofs"], whole["proofs"][0]]}
+    file.write_text(json.dumps(forged), encoding="utf-8")
+    assert main(check) == 2
+    assert "each of them once" in said(capsys)
     for text in ('{"kind": "netwright float certificate 1"}', json.dumps({**whole, "more": 1})):
         file.write_text(text, encoding="utf-8")
         assert main(check) == 2
@@ -162,6 +168,8 @@ def test_a_changed_tensor_is_found(tmp_path: Path, capsys: pytest.CaptureFixture
 
 REFUSED = [
     ("config.json", {"model_type": "bert"}, "no certificate for \"bert\" yet"),
+    ("config.json", {"model_type": []}, "no certificate for [] yet"),
+    ("config.json", {"rope_theta": 1e12}, "rope_theta is not a setting that is known here"),
     ("config.json", {"activation_function": "gelu"}, "activation_function is \"gelu\""),
     ("config.json", {"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx"),
     ("config.json", {"reorder_and_upcast_attn": True}, "reorder_and_upcast_attn is true"),
@@ -174,6 +182,10 @@ REFUSED = [
     ("tokenizer.json", {"normalizer": {"type": "Lowercase"}}, "normalizer must be null"),
     ("tokenizer.json", {"pre_tokenizer": None}, "pre_tokenizer must be WhitespaceSplit"),
     ("tokenizer.json", {"post_processor": None}, "post_processor must add <run>"),
+    ("tokenizer_config.json", {"tokenizer_class": "GPT2Tokenizer"}, "tokenizer_class is \"GPT2"),
+    ("tokenizer.json", {"added_tokens": 1}, "added_tokens has 1"),
+    ("tokenizer_config.json", {"eos_token": "0"}, "that is no special token"),
+    ("tokenizer_config.json", {"added_tokens_decoder": {}}, "is not a setting that is known here"),
 ]  # fmt: skip
 
 
@@ -186,6 +198,12 @@ def test_other_settings_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert main(call) == 2, message
         assert message in said(capsys)
         (folder / name).write_text(before, encoding="utf-8")
+    for name, text in (("special_tokens_map", '{"pad_token": "1"}'), ("added_tokens", '{"1": 7}')):
+        path = folder / f"{name}.json"
+        path.write_text(text, encoding="utf-8")
+        assert main(call) == 2
+        assert f"{name}.json: " in said(capsys)
+        path.unlink()
     path = folder / "model.safetensors"
     data = path.read_bytes()
     tensors = {name: array.astype(np.float32) for name, array in read_tensors(path).items()}
@@ -224,6 +242,7 @@ LLAMA_REFUSED = [
     ("tokenizer.json", {"normalizer": None}, "normalizer must mark"),
     ("tokenizer.json", {"pre_tokenizer": {"type": "WhitespaceSplit"}}, "pre_tokenizer must be"),
     ("tokenizer.json", {"post_processor": None}, "post_processor must add <s>"),
+    ("tokenizer_config.json", {"pad_token": "A"}, "that is no special token"),
     ("tokenizer.json", {"added_tokens": [{"id": 0, "content": "<x>"}]}, "added_tokens has"),
 ]  # fmt: skip
 
@@ -239,8 +258,18 @@ def test_other_settings_of_a_llama_are_refused(
         assert main(call) == 2, message
         assert message in said(capsys)
         (folder / name).write_text(before, encoding="utf-8")
+    path = folder / "config.json"
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    without = {name: value for name, value in whole.items() if name != "rms_norm_eps"}
+    path.write_text(json.dumps(without), encoding="utf-8")
+    assert read_folder(folder).model.epsilon == 1e-6  # what transformers takes
+    path.write_text(json.dumps(whole), encoding="utf-8")
     path = folder / "tokenizer.json"
     before = json.loads(path.read_text(encoding="utf-8"))
+    other = {**before["post_processor"], "type": "ByteLevel"}
+    path.write_text(json.dumps({**before, "post_processor": other}), encoding="utf-8")
+    assert main(call) == 2
+    assert "post_processor must add <s>" in said(capsys)
     for part, value, message in (
         ("merges", [["\u2581", "0"]], "cannot be merged from its left"),
         ("merges", [["0", "1"]], "model.merges has"),

@@ -23,7 +23,7 @@ from netwright.certificates.language_model.reading import (
     read_folder,
     universal_in,
 )
-from netwright.certificates.language_model.rounding import EXACT, FORMATS, Format
+from netwright.certificates.language_model.rounding import EXACT, FORMATS, Format, promises
 from netwright.certificates.language_model.universal import Universal
 from netwright.certificates.reading import Machine
 from netwright.errors import FormatError, InputError
@@ -299,8 +299,9 @@ def check_float_certificate(
     else:
         sizes = whole["universal"]["states"], whole["universal"]["symbols"], said["context"]
         files = _files(UNIVERSAL[said["architecture"]](*sizes))
-    formats = [each["format"] for each in whole["proofs"] if each["format"] in FORMATS]
-    if not formats or len({*formats}) != len(formats):
+    named = [each["format"] for each in whole["proofs"]]
+    formats = [name for name in named if name in FORMATS]
+    if not formats or len({*named}) != len(named):
         raise FormatError(f"{label}: proofs: expected one or more formats, each of them once")
     parts = whole["partial_sums"]
     found = certify_files(files, given, formats, parts, notify, fspath(folder or label))
@@ -323,15 +324,18 @@ def _differences(
             yield f"the model's {name} is {value}, not {whole['model'][name]}"
     if whole["model"] != found.model:
         return  # its leads are those of another one
+    if whole["promises"] != [*promises(found.model["architecture"])]:
+        yield "its promises are not those of the proof"
     claimed = {each["format"]: each for each in whole["proofs"]}
     for proof in found.proofs:
         claim = claimed.get(proof.format, {"certified": False, "leads": {}})
         if claim["certified"] and not proof.holds:
             yield f"{proof.format} is not certified: {proof.tightest}"
-        for sort, lead in proof.leads.items():
-            own = lead_text(lead.least)
-            if (text := claim["leads"].get(sort)) is not None and text != own:
-                yield f"{proof.format}: the lead of {sort} is {own}, not {text[:20]}"
+        for sort, text in claim["leads"].items():
+            lead = proof.leads.get(sort)
+            own = None if lead is None else lead_text(lead.least)
+            if text is not None and text != own:
+                yield f"{proof.format}: the lead of {sort} is {own or 'none'}, not {text[:20]}"
 
 
 def _sizes(sizes: Mapping[str, int]) -> str:

@@ -33,6 +33,7 @@ from netwright.certificates.language_model.llama.reading import (
     llama_tokens,
     rope_of,
 )
+from netwright.certificates.language_model.llama.reading import SPECIAL as PIECES
 from netwright.certificates.language_model.llama.universal import LlamaUniversal
 from netwright.certificates.language_model.rounding import FORMATS
 from netwright.certificates.language_model.universal import BOS, TAPE, Universal
@@ -93,8 +94,24 @@ SIZES = {
         *("intermediate_size", "num_key_value_heads", "head_dim"),
     ),
 }
-EPSILON = {"llama": "rms_norm_eps"}
-"""The setting with the ε of norms, where it is not `layer_norm_epsilon`."""
+OWN = {
+    "gpt2": ("layer_norm_epsilon",),
+    "opt": ("word_embed_proj_dim",),
+    "llama": ("rms_norm_eps", *ROPE),
+}
+"""Settings that one architecture has, and whose values are checked."""
+EPSILON = {"llama": ("rms_norm_eps", 1e-6)}
+USUAL = ("layer_norm_epsilon", 1e-5)
+"""The setting with the ε of norms, and what it is where it is missing: in OPT, which has none."""
+TOKENIZER = {
+    *("tokenizer_class", "clean_up_tokenization_spaces", "padding_side", "model_max_length"),
+    *("chat_template", "backend", "is_local", "local_files_only"),
+}
+"""Settings of tokenizer_config.json; all but the first change no tokens."""
+CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
+"""What transformers calls a tokenizer that is tokenizer.json, and no more."""
+SPECIAL = {f"{name}_token" for name in ("bos", "eos", "unk", "pad")}
+"""Settings with the text of a token that is special."""
 
 
 class Files(NamedTuple):
@@ -135,7 +152,7 @@ def read_folder(folder: Path) -> Files:
         )
     config = _object(folder, "config.json")
     architecture = config.get("model_type")
-    if architecture not in FIXED:
+    if not isinstance(architecture, str) or architecture not in FIXED:
         raise InputError(
             f"no certificate for {shown(architecture)} yet: {folder / 'config.json'} must have "
             f"model_type {' or '.join(FIXED)}"
@@ -143,6 +160,7 @@ def read_folder(folder: Path) -> Files:
     sizes = _sizes(folder / "config.json", config, architecture)
     tokenizer, its = folder / "tokenizer.json", _object(folder, "tokenizer.json")
     tokens = (llama_tokens if architecture == "llama" else _tokens)(tokenizer, its)
+    _check_beside(folder)
     context, _, blocks, heads, *_ = sizes
     if config.get("vocab_size") != len(tokens):
         raise FormatError(
@@ -151,7 +169,8 @@ def read_folder(folder: Path) -> Files:
         )
     path = folder / "model.safetensors"
     found = _tensors(path)
-    epsilon = float(config.get(EPSILON.get(architecture, "layer_norm_epsilon"), 1e-5))
+    of_norms, usual = EPSILON.get(architecture, USUAL)
+    epsilon = config.get(of_norms, usual)
     if architecture == "llama":
         theta = rope_of(folder / "config.json", config)
         check_shapes(found, path, llama_shapes(len(tokens), sizes))
@@ -226,17 +245,41 @@ def _sizes(path: Path, config: Mapping[str, Any], architecture: str) -> tuple[in
             raise FormatError(f"{path}: {name} is {shown(config.get(name))}; expected a size")
     sizes = tuple(config[name] for name in names)
     _, width, _, heads, *_ = sizes
-    of_norms = EPSILON.get(architecture, "layer_norm_epsilon")
-    epsilon = config.get(of_norms, 1e-5)
+    of_norms, usual = EPSILON.get(architecture, USUAL)
+    epsilon = config.get(of_norms, usual)
     if type(epsilon) is not float or not 0 < epsilon < 1:
-        raise FormatError(f"{path}: {of_norms} is {shown(epsilon)}; expected 1e-05")
+        raise FormatError(f"{path}: {of_norms} is {shown(epsilon)}; expected {usual}")
     if config.get("word_embed_proj_dim", width) != width or width % heads:
         raise FormatError(f"{path}: {width} coordinates cannot be cut into {heads} heads")
-    known = {*fixed, *names, *FREE, "model_type", "vocab_size", of_norms, *ROPE}
-    known |= {"word_embed_proj_dim", "eos_token_id"}
+    known = {*fixed, *names, *FREE, "model_type", "vocab_size", "eos_token_id"}
+    known |= {*OWN[architecture]}
     if strange := sorted(set(config) - known):
         raise FormatError(f"{path}: {strange[0]} is not a setting that is known here")
     return sizes
+
+
+def _check_beside(folder: Path) -> None:
+    """Raise FormatError if what lies beside tokenizer.json would make other tokens of a text.
+
+    A token that is special there is cut out of the words around it.
+    """
+    for name, known in (
+        ("tokenizer_config.json", TOKENIZER | SPECIAL),
+        ("special_tokens_map.json", SPECIAL),
+        ("added_tokens.json", set[str]()),
+    ):
+        path = folder / name
+        if not path.exists():
+            continue
+        found = _object(folder, name)
+        for setting, value in found.items():
+            if setting not in known:
+                raise FormatError(f"{path}: {shown(setting)} is not a setting that is known here")
+            if setting in SPECIAL and value not in (*PIECES, "<pad>", None):
+                raise FormatError(f"{path}: {setting} is {shown(value)}; that is no special token")
+        if "tokenizer_class" in known and found.get("tokenizer_class") not in CLASSES:
+            said = shown(found.get("tokenizer_class"))
+            raise FormatError(f"{path}: tokenizer_class is {said}; expected {CLASSES[0]}")
 
 
 def _tokens(path: Path, tokenizer: Mapping[str, Any]) -> dict[str, int]:
@@ -271,7 +314,8 @@ def _tokens(path: Path, tokenizer: Mapping[str, Any]) -> dict[str, int]:
         before = f"{BOS} before the text and " if len(around) > 1 else ""
         after = f"{RUN} after {'it' if before else 'the text'}"
         raise FormatError(f"{path}: post_processor must add {before}{after}, and no more")
-    for each in tokenizer.get("added_tokens") or []:
+    added = tokenizer.get("added_tokens") or []
+    for each in added if isinstance(added, list) else [added]:
         known = isinstance(each, dict) and each.get("content") in ("<pad>", UNKNOWN)
         if not known or vocabulary.get(each["content"]) != each.get("id"):
             raise FormatError(f"{path}: added_tokens has {shown(each)}")

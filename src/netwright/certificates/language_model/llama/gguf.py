@@ -4,8 +4,10 @@ Weights in blocks of 8 bits (Q8_0) are multiplied out: 32 whole numbers times on
 is not known to be harmless is refused, as in folders.
 """
 
+import re
 import struct
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +45,7 @@ SIZES = (
     *("context_length", "embedding_length", "block_count", "attention.head_count"),
     *("feed_forward_length", "attention.head_count_kv", "attention.key_length"),
 )
-FREE = ("general.", "tokenizer.chat_template", "tokenizer.ggml.scores", "tokenizer.ggml.token_type")
+FREE = ("general.", "tokenizer.chat_template", "tokenizer.ggml.scores")
 """Settings that change nothing of what is computed of tokens begin with these."""
 FIXED = {
     "tokenizer.ggml.model": "llama",
@@ -51,6 +53,8 @@ FIXED = {
     "tokenizer.ggml.add_eos_token": False,
     "tokenizer.ggml.add_space_prefix": True,
 }
+TYPES = {UNKNOWN: 2, BOS: 3, STOP: 3}
+"""Types of pieces that are not plain, which are 1, and not bytes, which are 6."""
 OUTSIDE = {
     "token_embd": "model.embed_tokens",
     "output_norm": "model.norm",
@@ -135,9 +139,18 @@ def read_gguf(path: Path) -> Quantised:
     start = -(-file.place // step) * step
     model, size = _settings(path, settings)
     tokens = _tokens(path, settings)
+    wanted = llama_shapes(len(tokens), (*(model[name] for name in SIZES),))
+    there = {_name(name): shape for name, (shape, _, _) in parts.items()}
+    if len(there) != len(parts):
+        raise FormatError(f"{path}: two tensors have one name")
+    for name in sorted({*wanted} | {*there}):
+        if there.get(name) != wanted.get(name):
+            raise FormatError(
+                f"{path}: of tensor {shown(name)} expected {wanted.get(name, 'none')}, found "
+                f"{there.get(name, 'none')}"
+            )
     found, kinds = {}, set()
     for name, (shape, kind, offset) in parts.items():
-        own = _name(name)
         if kind not in KINDS:
             raise InputError(
                 f"no certificate for weights of GGUF's type {kind} yet: {path} must have "
@@ -146,17 +159,9 @@ def read_gguf(path: Path) -> Quantised:
         rows = _numbers(file, start + offset, shape, kind)
         if not np.isfinite(rows).all():
             raise FormatError(f"{path}: {name} has a number that is not finite")
-        found[own] = (
-            _halves(rows, size) if name.endswith(("attn_q.weight", "attn_k.weight")) else rows
-        )
+        turned = name.endswith(("attn_q.weight", "attn_k.weight"))
+        found[_name(name)] = _halves(rows, size) if turned else rows
         kinds |= {KINDS[kind]} if len(shape) == 2 else set()
-    wanted = llama_shapes(len(tokens), (*(model[name] for name in SIZES),))
-    for name in sorted({*wanted} | {*found}):
-        if name not in found or name not in wanted or found[name].shape != wanted[name]:
-            there = "none" if name not in found else str(found[name].shape)
-            raise FormatError(
-                f"{path}: of tensor {name[:60]} expected {wanted.get(name, 'none')}, found {there}"
-            )
     sizes = found, tokens, model["block_count"], model["attention.head_count"]
     whole = LlamaModel(
         *sizes, model["attention.layer_norm_rms_epsilon"], model["context_length"],
@@ -203,9 +208,20 @@ def _tokens(path: Path, settings: Mapping[str, Any]) -> dict[str, int]:
     pieces = settings.get("tokenizer.ggml.tokens")
     if not isinstance(pieces, list) or not all(isinstance(each, str) for each in pieces):
         raise FormatError(f"{path}: there are no tokenizer.ggml.tokens")
+    types, known_pieces = settings.get("tokenizer.ggml.token_type"), {*pieces}
+    if not isinstance(types, list) or len(types) != len(pieces):
+        raise FormatError(f"{path}: expected one tokenizer.ggml.token_type for each token")
     found = dict[str, int]()
-    for number, piece in enumerate(pieces):
+    for number, (piece, kind) in enumerate(zip(pieces, types, strict=True)):
         marked = piece.startswith(MARK) and len(piece) > 1
+        byte = re.fullmatch("<0x[0-9A-F]{2}>", piece)
+        # Words are merged from their left alone: any order of merges makes one piece of them.
+        if kind != TYPES.get(piece, 6 if byte else 1) or (
+            piece[:-1] not in known_pieces or MARK in piece[1:]
+            if marked
+            else len(piece) != 1 and piece not in SPECIAL and not byte
+        ):
+            raise FormatError(f"{path}: {shown(piece)} of type {shown(kind)} may change words")
         text = piece[1:] if marked else piece if piece in SPECIAL else f"{piece} as a piece"
         if text in found:
             raise FormatError(f"{path}: two tokens have the text {shown(text)}")
@@ -213,7 +229,7 @@ def _tokens(path: Path, settings: Mapping[str, Any]) -> dict[str, int]:
     for name, text in (("bos", BOS), ("eos", STOP), ("unknown", UNKNOWN)):
         if settings.get(f"tokenizer.ggml.{name}_token_id") != found.get(text, -1):
             raise FormatError(f"{path}: tokenizer.ggml.{name}_token_id must be that of {text}")
-    known = {*FIXED, "tokenizer.ggml.tokens"}
+    known = {*FIXED, "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"}
     known |= {f"tokenizer.ggml.{name}_token_id" for name in ("bos", "eos", "unknown", "padding")}
     for name in settings:
         if name not in known and not name.startswith((*FREE, "llama.")):
@@ -235,13 +251,14 @@ def _name(name: str) -> str:
 
 def _numbers(file: _Bytes, start: int, shape: tuple[int, ...], kind: int) -> NDArray[np.float32]:
     """The numbers of a tensor: plain ones, or blocks of 32 with one factor."""
-    file.place, count = start, int(np.prod(shape))
+    file.place, count = start, prod(shape)
     if kind == Q8_0:
         if shape[-1] % 32:
             raise FormatError(f"{file.path}: rows of {shape[-1]} numbers are not in blocks of 32")
         blocks = np.frombuffer(file.take(count // 32 * 34), np.uint8).reshape(-1, 34)
         factor = blocks[:, :2].copy().view("<f2").astype(np.float32)
-        return (factor * blocks[:, 2:].view(np.int8)).reshape(shape)
+        with np.errstate(invalid="ignore"):  # numbers that are not finite are refused after this
+            return (factor * blocks[:, 2:].view(np.int8)).reshape(shape)
     plain = np.dtype(PLAIN[kind])
     found = np.frombuffer(file.take(count * plain.itemsize), plain)
     if KINDS[kind] == "BF16":

@@ -122,21 +122,23 @@ def _check_around(path: Path, tokenizer: Mapping[str, Any], vocabulary: Mapping[
     for name in ("pre_tokenizer", "truncation", "padding"):
         if tokenizer.get(name) is not None:
             raise FormatError(f"{path}: {name} must be null")
-    post = tokenizer.get("post_processor")
-    single = post.get("single") if isinstance(post, dict) else None
-    special = post.get("special_tokens") if isinstance(post, dict) else None
-    added = [BOS] if MARK + TAPE in vocabulary else [BOS, MARK + RUN]
-    wanted = [[vocabulary.get(piece)] for piece in added]
-    names = _specials(single)
+    given = tokenizer.get("post_processor")
+    post = given if isinstance(given, dict) else {}
+    special = post.get("special_tokens")
+    around = [BOS] if MARK + TAPE in vocabulary else [BOS, MARK + RUN]
+    wanted = [[vocabulary.get(piece)] for piece in around]
+    names = _specials(post.get("single"))
     if (
         len(names) != len(wanted)
+        or post.get("type") != "TemplateProcessing"
         or not isinstance(special, dict)
         or any(not isinstance(special.get(str(name)), dict) for name in names)
         or [special[name].get("ids") for name in names] != wanted
     ):
-        after = f" and {RUN} after it" if len(added) > 1 else " and nothing else"
+        after = f" and {RUN} after it" if len(around) > 1 else " and nothing else"
         raise FormatError(f"{path}: post_processor must add {BOS} before the text{after}")
-    for each in tokenizer.get("added_tokens") or []:
+    added = tokenizer.get("added_tokens") or []
+    for each in added if isinstance(added, list) else [added]:
         known = isinstance(each, dict) and each.get("content") in SPECIAL
         if not known or vocabulary.get(each["content"]) != each.get("id"):
             raise FormatError(f"{path}: added_tokens has {shown(each)}")

@@ -92,7 +92,9 @@ def as_on_a_slow_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.setattr("netwright.engine.moments.REFERENCE_SECONDS", 10**9)
     kernel.compiled.cache_clear()
     monkeypatch.setattr("netwright.engine.pointers.engine.has_code", lambda: False)
-    monkeypatch.setattr("netwright.engine.stack_moments.StackEngine.is_warm", lambda: False)
+    monkeypatch.setattr(
+        "netwright.engine.stack_moments.StackEngine.is_warm", staticmethod(lambda: False)
+    )
     monkeypatch.setattr("netwright.export.checkpoint.CheckpointTarget.runtime", ())
 
 

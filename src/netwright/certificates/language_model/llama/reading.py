@@ -9,7 +9,7 @@ from netwright.certificates.language_model.classes import RUN, UNKNOWN
 from netwright.certificates.language_model.llama.classes import BOS, STOP
 from netwright.certificates.language_model.universal import TAPE
 from netwright.certificates.schema import shown
-from netwright.errors import FormatError, InputError
+from netwright.errors import FormatError
 
 ROPE = ("rope_theta", "rope_parameters")
 MARK = "▁"
@@ -75,8 +75,6 @@ def llama_tokens(path: Path, tokenizer: Mapping[str, Any]) -> dict[str, int]:
         (n for n in vocabulary.values() if type(n) is int), key=int
     ) != [*range(len(vocabulary))]:
         raise FormatError(f"{path}: model.vocab must number its tokens from 0 on")
-    if MARK + "<tape>" in vocabulary:
-        raise InputError("no certificate for universal checkpoints yet: name one of one machine")
     _check_around(path, tokenizer, vocabulary)
     merges = {tuple(pair) for pair in _merges(path, model.get("merges"), vocabulary)}
     found = dict[str, int]()

@@ -207,7 +207,11 @@ def test_other_settings_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
     path = folder / "model.safetensors"
     data = path.read_bytes()
     tensors = {name: array.astype(np.float32) for name, array in read_tensors(path).items()}
+    shape = re.search(rb'"shape": ?\[(\d\d+)\]', data)
+    assert shape is not None
+    unknown = b"-1".ljust(len(shape[1]))
     for content, message in (
+        (data[: shape.start(1)] + unknown + data[shape.end(1) :], "has the shape [-1]"),
         (data[:-2], "bytes; expected"),
         (data + b"\0\0", "bytes; expected"),
         (data[:100], "is not a whole safetensors file"),

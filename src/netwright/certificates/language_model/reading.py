@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -345,6 +346,8 @@ def _tensors(path: Path) -> dict[str, NDArray[np.float32]]:
         for first, last, name in parts:
             kind, shape = TYPES[about[name]["dtype"]], about[name]["shape"]
             numbers = np.frombuffer(data[start + first : start + last], kind)
+            if numbers.shape != (prod(shape),) or min(shape, default=0) < 0:
+                raise FormatError(f"{path}: {name} has the shape {shown(shape)}")
             found[name] = numbers.reshape(shape).astype(np.float32)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise FormatError(f"{path} is not a whole safetensors file: {str(error)[:80]}") from None

@@ -57,7 +57,7 @@ def compared(
     return found
 
 
-@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("dtype", some([*FORMATS][::-1], 1))
 def test_every_coordinate_of_every_stream_is_in_its_interval(dtype: str) -> None:
     model = universal_model(16, 8, repeated(1024, 160))
     proved, count = proved_of(model, dtype), 0
@@ -103,7 +103,7 @@ def test_smaller_intervals_would_not_do() -> None:
 SIZES = [(16, 8, 2048), (2, 2, 8), (4, 2, 33), (64, 32, 2048), (256, 16, 1024), (16, 8, 65536)]
 
 
-@pytest.mark.parametrize("size", some(SIZES, 3), ids=str)
+@pytest.mark.parametrize("size", some(SIZES, 2), ids=str)
 def test_models_of_every_size_are_certified_in_all_formats(size: tuple[int, int, int]) -> None:
     model = universal_model(*size)
     for format in FORMATS.values():

@@ -45,7 +45,7 @@ def compared(proved: ProvedUniversal, dtype: str, text: Text) -> list[str]:
     return [*proved.outside(text.tokens[:-1], streams), *proved.too_small(text, logits)]
 
 
-@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("dtype", some([*FORMATS][::-1], 1))
 def test_every_coordinate_of_every_stream_is_in_its_interval(dtype: str) -> None:
     universal = universal_llama(16, 8, repeated(1024, 160))
     proved, count = ProvedUniversal(model_of(universal), argument_of(universal), FORMATS[dtype]), 0
@@ -94,7 +94,7 @@ def test_smaller_intervals_would_not_do() -> None:
 SIZES = [(16, 8, 2048), (2, 2, 64), (4, 2, 100), (64, 32, 2048), (256, 16, 1024), (16, 8, 32768)]
 
 
-@pytest.mark.parametrize("size", some(SIZES, 3), ids=str)
+@pytest.mark.parametrize("size", some(SIZES, 2), ids=str)
 def test_models_of_every_size_are_certified_in_all_formats(size: tuple[int, int, int]) -> None:
     universal = universal_llama(*size)
     model, about = model_of(universal), argument_of(universal)
@@ -153,7 +153,7 @@ def first_wrong(model: LlamaModel, dtype: str) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("dtype", some([*FORMATS][::-1], 1))
 def test_no_damaged_model_is_certified_and_wrong(dtype: str) -> None:
     assert first_wrong(MODEL, dtype) is None
     draw, certified = random.Random(f"universal llama {dtype}"), 0

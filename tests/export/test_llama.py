@@ -217,7 +217,7 @@ def assert_chosen(folder: Path, tokens: list[int], prompt: int) -> None:
         assert logits.argmax(dim=-1).tolist() == tokens[prompt:], dtype
 
 
-@pytest.mark.parametrize("name", some(library_names(), 4))
+@pytest.mark.parametrize("name", some(library_names(), 2))
 def test_the_library_in_transformers(name: str, tmp_path: Path) -> None:
     machine = library_machine(name)
     network = llama(machine, 600)

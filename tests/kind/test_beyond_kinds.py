@@ -56,13 +56,13 @@ def agrees(choice: Choice, machine: TuringMachine, word: tuple[str, ...], limit:
 
 
 @every_choice
-@pytest.mark.parametrize("name", some(library_names(), 5))
+@pytest.mark.parametrize("name", some(library_names(), 4))
 def test_the_library(name: str, choice: Choice) -> None:
     machine = library_machine(name)
     assert agrees(choice, machine, machine.default_input, repeated(300, 60)).note is None
 
 
-@pytest.mark.parametrize("case", some(TABLE, 20))
+@pytest.mark.parametrize("case", some(TABLE, 14))
 def test_the_machine_table_on_16_coordinates(case: Case) -> None:
     """Answers of oracles that know nothing of Turing machines."""
     machine, word = library_machine(case.machine), tuple(case.word)
@@ -75,7 +75,7 @@ def test_the_machine_table_on_16_coordinates(case: Case) -> None:
 
 @needs_corpora
 @every_choice
-@pytest.mark.parametrize("name", some(short_runs(300), 5))
+@pytest.mark.parametrize("name", some(short_runs(300), 4))
 def test_real_machines(name: str, choice: Choice) -> None:
     machine = load(name)
     if choice.kind == "universal-text" and len(machine.delta) > 120:
@@ -106,7 +106,7 @@ def test_every_vector_of_random_machines_is_as_claimed(choice: Choice, data: st.
 
 
 @every_choice
-@pytest.mark.parametrize("name", some(library_names(), 5))
+@pytest.mark.parametrize("name", some(library_names(), 4))
 def test_every_vector_of_the_library_is_as_claimed(name: str, choice: Choice) -> None:
     machine = library_machine(name)
     network = choice.network(machine)

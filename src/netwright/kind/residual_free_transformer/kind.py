@@ -206,7 +206,13 @@ class ResidualFreeLook(ShownLook[CompiledResidualFree]):
     def history(self, compiled: CompiledResidualFree, word: Sequence[str], limit: int) -> History:
         """Token n + 2 takes y_{n+1}, which shows state `run` left of the input."""
         prompted, lead = compiled.prompted, len(word) + 2
-        machine = replace(prompted.machine, start=prompted.run)
+        whole, load = prompted.machine, prompted.load  # the tokens of `load` are the prompt
+        machine = replace(
+            whole,
+            states=tuple(state for state in whole.states if state != load),
+            start=prompted.run,
+            delta={at: rule for at, rule in whole.delta.items() if at[0] != load},
+        )
         counts = prompted.is_given_state
         timeline = Timeline(machine, tuple(word), -1, limit=limit + 2, counts=counts)
         return History(timeline, lead, lead - 1)

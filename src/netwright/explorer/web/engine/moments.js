@@ -170,7 +170,7 @@ export class Moments {
     const state = label(y, "q1"), symbol = label(y, "s1");
     if (state === null || symbol === null) return null;
     const number = (block) => `${z.get(this.places.get(block)[0])}`;
-    const moves = this.places.has("mR") ? ["L", "R", "S"].filter((move) => number(`m${move}`) === "1")
+    const moves = this.places.has("mR") ? ["L", "R", "S"].filter((move) => this.places.has(`m${move}`) && number(`m${move}`) === "1")
       : [{ 1: "R", "-1": "L" }[number(this.places.has("m") ? "m" : "x2")]].filter(Boolean);
     return { state, symbol, write: label(z, "w", "s2"), move: moves.length === 1 ? moves[0] : null, next: label(z, "q2") };
   }

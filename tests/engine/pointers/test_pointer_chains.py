@@ -109,7 +109,7 @@ def run_of(kind: str, machine: TuringMachine, word: Any) -> Run:
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-@pytest.mark.parametrize("name", some(library_names(), 4))
+@pytest.mark.parametrize("name", some(library_names(), 5))
 def test_library_machines_at_random_moments(kind: str, name: str) -> None:
     """27 machines on 5 networks: 1,000 moments and more, with inputs."""
     draw, machine = random.Random(name), library_machine(name)
@@ -121,7 +121,7 @@ def test_library_machines_at_random_moments(kind: str, name: str) -> None:
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_random_machines_at_random_moments(kind: str) -> None:
-    draw, chains, count = random.Random(38), 0, repeated(200, 8)
+    draw, chains, count = random.Random(38), 0, repeated(200, 12)
     for _ in range(count):
         machine = random_machine(draw, draw.choice([2, 3, 4]))
         both = engines(run_of(kind, machine, ()))
@@ -135,7 +135,7 @@ def test_random_machines_at_random_moments(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["pointer-transformer", "universal-transformer"])
 def test_mutants_at_random_moments(kind: str) -> None:
     """With inputs; changed weights change runs, and the engine runs them as they are."""
-    draw, count = random.Random(29), repeated(500, 24)
+    draw, count = random.Random(29), repeated(500, 40)
     cases = [(BOUNCER, ""), ("busy-beaver-5", ""), ("palindrome", "abba"), ("copy", "ab")]
     cases += [("sweeper", ""), ("binary-increment", "1011")]
     changed = chains = refused = 0

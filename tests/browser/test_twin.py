@@ -72,7 +72,7 @@ def test_the_first_number_that_differs_is_pythons(node: Node, seed: int) -> None
     word = tuple(draw.choices(machine.symbols, k=draw.randint(0, 4)))
     network = EVERY[NAMES[seed % len(NAMES)]].network(machine, word)
     broken, breaks = network, []
-    maps = {name for name, _ in network_data(network)["maps"]}
+    maps = sorted(name for name, _ in network_data(network)["maps"])
     for _ in range(draw.randint(1, 2)):
         weights = network.weights()
         name = draw.choice([name for name in maps if weights[name].entries])
@@ -98,8 +98,12 @@ def test_the_first_number_that_differs_is_pythons(node: Node, seed: int) -> None
     }
     assert said["statement"] in network_data(network)["lemmas"]
     report = broken.verify(word, max_steps=count)
-    if network.machine.blank not in word and report.differences:
-        assert said["statement"] == report.differences[0].statement
+    first = report.differences[0] if report.differences else None
+    if first is None or network.machine.blank in word:
+        return
+    if network.kind.name == "universal-text" and first.time > said["t"]:
+        return  # nothing is claimed of what pointers find while a text is read
+    assert said["statement"] == first.statement
 
 
 @pytest.mark.parametrize("kind", ["transformer", "universal-transformer", "neural-gpu"])

@@ -85,12 +85,13 @@ def test_a_context_of_65536_in_all_formats() -> None:
     assert all(prove_llama(model, names, format).holds for format in FORMATS.values())
 
 
-def test_without_rounding_leads_are_nearly_those_of_the_construction() -> None:
+def test_without_rounding_hardly_any_lead_is_lost() -> None:
     """2 between steps and between addresses, 4 for the end; attention is soft, and norms norms."""
     machine = library_machine("palindrome")
     found = prove_llama(model_of(machine, 256), names_of(machine), EXACT)
     leads = {sort: lead.least for sort, lead in found.leads.items()}
-    assert leads == pytest.approx({"step": 2, "address": 2, "end": 4}, abs=0.06)
+    least = {"step": 1.99, "address": 1.98, "end": 3.94}
+    assert all(leads[sort] >= least[sort] for sort in least), leads
 
 
 # -- float64 itself -------------------------------------------------------------------------------

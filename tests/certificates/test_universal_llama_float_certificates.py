@@ -105,10 +105,11 @@ def test_models_of_every_size_are_certified_in_all_formats(size: tuple[int, int,
         assert min(each.least for each in found.leads.values()) > 0.7
 
 
-def test_without_rounding_leads_are_nearly_those_of_the_construction() -> None:
+def test_without_rounding_hardly_any_lead_is_lost() -> None:
     """2 between steps and between addresses, 4 for the end; attention is soft, and norms norms."""
     leads = {sort: lead.least for sort, lead in prove_llama(MODEL, ABOUT, EXACT).leads.items()}
-    assert leads == pytest.approx({"step": 2, "address": 2, "end": 4}, abs=0.06)
+    least = {"step": 1.99, "address": 1.98, "end": 3.94}
+    assert all(leads[sort] >= least[sort] for sort in least), leads
 
 
 def test_float64_and_balls_agree() -> None:
